@@ -1,0 +1,71 @@
+//! Child servers as the configuration declares them.
+
+/// One entry of `servers` (or `mcpServers`), in the order of the file.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerSpec {
+    /// Server id: `[A-Za-z0-9_-]+`, the prefix of its exposed names.
+    pub id: &'static str,
+    /// How it is reached. Texts may hold placeholders, see [`crate::template`].
+    pub transport: Transport,
+    /// `disabled: true`: known, never started.
+    pub disabled: bool,
+    /// `optional: true`: a missing variable means that the server waits, which is no error.
+    pub optional: bool,
+    /// When it is started.
+    pub boot: Boot,
+    /// Milliseconds that start and first list may take; `None` for the default of the environment.
+    pub boot_timeout_ms: Option<u32>,
+    /// Milliseconds that one call may take; `None` for the default of the environment.
+    pub call_timeout_ms: Option<u32>,
+    /// Environment variables handed through from evokore's own environment besides the basic set.
+    pub inherit_env: &'static [&'static str],
+    /// What is known of its tools at build time.
+    pub lock: LockKind,
+    /// Text for people about when this server is used; may be empty.
+    pub description: &'static str,
+}
+
+/// How a child server is reached.
+#[derive(Debug, Clone, Copy)]
+pub enum Transport {
+    /// A program that speaks MCP on its standard streams.
+    Stdio {
+        /// Program, absolute or found through `PATH`; relative with a slash means relative to the configuration.
+        command: &'static str,
+        /// Arguments.
+        args: &'static [&'static str],
+        /// Variables the child gets besides the basic set, in the order of the file.
+        env: &'static [(&'static str, &'static str)],
+        /// Working directory.
+        cwd: Option<&'static str>,
+    },
+    /// Streamable HTTP.
+    Http {
+        /// Endpoint.
+        url: &'static str,
+        /// Request headers.
+        headers: &'static [(&'static str, &'static str)],
+    },
+}
+
+/// When a child server is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Boot {
+    /// In the background, right after the handshake is open.
+    #[default]
+    Eager,
+    /// On the first call of one of its tools; needs a full lock.
+    Lazy,
+}
+
+/// What the build knows of a server's tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LockKind {
+    /// Nothing: its tools join when it has booted.
+    #[default]
+    None,
+    /// Names, hashes, annotations and token counts.
+    Digest,
+    /// Complete definitions: listed before the server is up.
+    Full,
+}

@@ -1,0 +1,2 @@
+//! `cargo codegen`.
+fn main() {}
