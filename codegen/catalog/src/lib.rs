@@ -4,12 +4,16 @@
 //! `codegen` fills these structs (leaking what it owns, since a build script is short-lived); the runtime reads them
 //! from static memory. So there are no owned twins, and what was counted and reviewed is what is served.
 
+pub mod finding;
+pub mod front_matter;
+pub mod markdown;
 pub mod name;
 pub mod permission;
 pub mod profile;
 pub mod project;
 pub mod server;
 pub mod skill;
+pub mod skill_library;
 pub mod template;
 pub mod tool;
 
