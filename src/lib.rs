@@ -1,1 +1,3 @@
 //! evokore.
+
+pub mod catalog;

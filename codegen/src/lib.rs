@@ -1,1 +1,41 @@
-//! The compiler of the configuration.
+//! The compiler of evokore's configuration.
+//!
+//! ```text
+//! inputs ──> parse ──> check ──> compile ──> emit     (OUT_DIR, by build.rs)
+//!                                        └─> review   (generated/, by `cargo codegen`)
+//! ```
+//!
+//! It never stops at the first problem: [`compile`] gives whatever model could be made and everything that is wrong
+//! with the inputs. The same inputs give the same bytes: all folders are read in sorted order, and nothing depends on
+//! hashing, time, host or path.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`inputs`] | every file that is read, and what a build watches |
+//! | [`source`], [`problem`] | texts with places; findings with caret and hint |
+//! | [`json`], [`yaml`] | values with the places they were read from |
+//! | [`config`], [`permissions`], [`lock`], [`native_tools`] | one reader for each kind of input |
+//! | [`names`], [`tools`], [`profiles`] | what the catalog will hold, checked and counted |
+//! | [`tokens`] | token counts, cached by digest |
+//! | [`emit`] | the catalog as Rust and blobs |
+//! | [`build`] | the build script |
+
+pub mod build;
+pub mod config;
+pub mod emit;
+pub mod inputs;
+pub mod json;
+pub mod leak;
+pub mod lock;
+pub mod model;
+pub mod names;
+pub mod native_tools;
+pub mod permissions;
+pub mod problem;
+pub mod profiles;
+pub mod source;
+pub mod tokens;
+pub mod tools;
+pub mod yaml;
+
+pub use model::{Compilation, Model, compile};

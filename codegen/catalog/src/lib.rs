@@ -4,6 +4,7 @@
 //! `codegen` fills these structs (leaking what it owns, since a build script is short-lived); the runtime reads them
 //! from static memory. So there are no owned twins, and what was counted and reviewed is what is served.
 
+pub mod canonical;
 pub mod finding;
 pub mod front_matter;
 pub mod markdown;
@@ -11,6 +12,7 @@ pub mod name;
 pub mod permission;
 pub mod profile;
 pub mod project;
+pub mod render;
 pub mod server;
 pub mod skill;
 pub mod skill_library;

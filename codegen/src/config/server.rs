@@ -1,0 +1,370 @@
+//! One child server: its transport, when it starts, and the keys of other programs that have no meaning here.
+
+use evokore_catalog::server::Boot;
+use jsonc_parser::ast::{ObjectProp, Value};
+
+use super::placeholder;
+use crate::json::{Reader, Spanned, key_span, span};
+use crate::problem::Problem;
+
+/// A child server as written.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// Server id.
+    pub id: Spanned<String>,
+    /// How it is reached.
+    pub transport: Transport,
+    /// `disabled: true` or `enabled: false`.
+    pub disabled: bool,
+    /// `optional`.
+    pub optional: bool,
+    /// `boot`, with the place of the word.
+    pub boot: Spanned<Boot>,
+    /// `bootTimeoutMs`.
+    pub boot_timeout_ms: Option<u32>,
+    /// `callTimeoutMs` or `timeout`.
+    pub call_timeout_ms: Option<u32>,
+    /// `inheritEnv`.
+    pub inherit_env: Vec<String>,
+    /// `description`.
+    pub description: String,
+}
+
+/// How a child server is reached.
+#[derive(Debug, Clone)]
+pub enum Transport {
+    /// A program.
+    Stdio { command: String, args: Vec<String>, env: Vec<(String, String)>, cwd: Option<String> },
+    /// An endpoint.
+    Http { url: String, headers: Vec<(String, String)> },
+}
+
+/// What `type` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Stdio,
+    Http,
+    Sse,
+}
+
+const KINDS: &[(&str, Kind)] = &[
+    ("stdio", Kind::Stdio),
+    ("http", Kind::Http),
+    ("streamable-http", Kind::Http),
+    ("streamableHttp", Kind::Http),
+    ("sse", Kind::Sse),
+];
+
+const KEYS: &[&str] = &[
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "type",
+    "transport",
+    "url",
+    "headers",
+    "disabled",
+    "enabled",
+    "optional",
+    "boot",
+    "bootTimeoutMs",
+    "callTimeoutMs",
+    "timeout",
+    "inheritEnv",
+    "rateLimit",
+    "description",
+];
+
+/// What to say about keys that withhold tools elsewhere.
+const WITHHOLD: &str =
+    "no tool is withheld because of it: deny tools in permissions.yml, choose visible ones in a profile";
+/// What to say about keys that approve calls elsewhere.
+const APPROVE: &str = "who may call what is decided by permissions.yml";
+/// What to say about keys that are only for show.
+const DELETE: &str = "delete it, or start its name with `_` to keep it without this note";
+
+/// Keys of other programs, with what to do instead. Without this table some would pass for slips of the fingers.
+const OF_OTHERS: &[(&str, &str)] = &[
+    ("allowedTools", WITHHOLD),
+    ("alwaysAllow", APPROVE),
+    ("auth", "put the header into `headers`, with the secret as `${NAME}`"),
+    ("autoApprove", APPROVE),
+    ("bearer_token_env_var", "write \"Authorization\": \"Bearer ${NAME}\" into `headers`"),
+    ("dev", DELETE),
+    ("disabledTools", WITHHOLD),
+    ("disabled_tools", WITHHOLD),
+    ("enabledTools", WITHHOLD),
+    ("enabled_tools", WITHHOLD),
+    ("envFile", "put the variables into `.env` beside the configuration, and `${NAME}` into `env`"),
+    ("environment", "the key is `env`"),
+    ("env_vars", "the key is `inheritEnv`"),
+    ("excludeTools", WITHHOLD),
+    ("gallery", DELETE),
+    ("icon", DELETE),
+    ("includeTools", WITHHOLD),
+    ("name", "the server is called by its id"),
+    ("oauth", "put the header into `headers`, with the secret as `${NAME}`"),
+    ("options", WITHHOLD),
+    ("settings", DELETE),
+    ("source", DELETE),
+    ("startup_timeout_sec", "the key is `bootTimeoutMs`, in milliseconds"),
+    ("tool_timeout_sec", "the key is `callTimeoutMs`, in milliseconds"),
+    ("tools", WITHHOLD),
+    ("trust", APPROVE),
+];
+
+/// Most characters of a server id, so that exposed names keep room for the tool's own name.
+const LONGEST_ID: usize = 40;
+/// Longest time-out: one day.
+const LONGEST_TIMEOUT_MS: u32 = 86_400_000;
+
+/// Texts and lists of one entry, before it is clear what transport they make.
+#[derive(Default)]
+struct Parts {
+    kind: Option<Spanned<Kind>>,
+    command: Option<Spanned<String>>,
+    args: Vec<Spanned<String>>,
+    env: Vec<(Spanned<String>, Spanned<String>)>,
+    cwd: Option<Spanned<String>>,
+    url: Option<Spanned<String>>,
+    headers: Vec<(Spanned<String>, Spanned<String>)>,
+    disabled: bool,
+    broken: bool,
+}
+
+pub(super) fn read(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> Option<Server> {
+    let id = entry.name.as_str();
+    let place = format!("server `{id}`");
+    let id_is_fine = check_id(reader, entry);
+    let object = reader.object(&place, &entry.value)?;
+    let mut server = Server {
+        id: Spanned { value: id.to_owned(), range: key_span(entry) },
+        transport: Transport::Http { url: String::new(), headers: Vec::new() },
+        disabled: false,
+        optional: false,
+        boot: Spanned { value: Boot::Eager, range: key_span(entry) },
+        boot_timeout_ms: None,
+        call_timeout_ms: None,
+        inherit_env: Vec::new(),
+        description: String::new(),
+    };
+    let mut parts = Parts::default();
+    for property in reader.members(object) {
+        if !transport_member(reader, property, &place, &mut parts) {
+            other_member(reader, property, &place, &mut server, &mut parts);
+        }
+    }
+    server.disabled = parts.disabled;
+    server.transport = transport(reader, entry, &place, parts)?;
+    id_is_fine.then_some(server)
+}
+
+/// Reads a member that says how the server is reached; false when `property` is none.
+fn transport_member(reader: &mut Reader<'_>, property: &ObjectProp<'_>, place: &str, parts: &mut Parts) -> bool {
+    let (key, value) = (property.name.as_str(), &property.value);
+    let what = format!("`{key}` of {place}");
+    match key {
+        "type" | "transport" | "transportType" => {
+            let kind = reader.choice(&what, value, KINDS);
+            parts.broken |= kind.is_none();
+            parts.kind = kind.map(|value_| Spanned { value: value_, range: span(value) });
+        }
+        "command" => {
+            parts.command = command(reader, &what, value);
+            parts.broken |= parts.command.is_none();
+        }
+        "args" => parts.args = reader.texts(&what, value).unwrap_or_default(),
+        "env" => match value {
+            Value::Array(_) => reader.report(
+                Problem::error(format!("{what} must be an object of strings, but is a list"))
+                    .hint("to hand variables through by name, list them in `inheritEnv`"),
+                span(value),
+            ),
+            _ => parts.env = reader.text_map(&what, value),
+        },
+        "cwd" => parts.cwd = reader.text(&what, value),
+        "url" | "httpUrl" | "serverUrl" => {
+            parts.url = reader.text(&what, value);
+            parts.broken |= parts.url.is_none();
+        }
+        "headers" => parts.headers = reader.text_map(&what, value),
+        _ => return false,
+    }
+    true
+}
+
+fn other_member(
+    reader: &mut Reader<'_>,
+    property: &ObjectProp<'_>,
+    place: &str,
+    server: &mut Server,
+    parts: &mut Parts,
+) {
+    let (key, value) = (property.name.as_str(), &property.value);
+    let what = format!("`{key}` of {place}");
+    match key {
+        "disabled" => parts.disabled |= reader.flag(&what, value).unwrap_or(false),
+        "enabled" => parts.disabled |= !reader.flag(&what, value).unwrap_or(true),
+        "optional" => server.optional = reader.flag(&what, value).unwrap_or(false),
+        "boot" => {
+            let choices = [("eager", Boot::Eager), ("lazy", Boot::Lazy)];
+            let boot = reader.choice(&what, value, &choices).unwrap_or_default();
+            server.boot = Spanned { value: boot, range: span(value) };
+        }
+        "bootTimeoutMs" => server.boot_timeout_ms = timeout(reader, &what, value),
+        "callTimeoutMs" | "timeout" => server.call_timeout_ms = timeout(reader, &what, value),
+        "inheritEnv" => {
+            let names = reader.texts(&what, value).unwrap_or_default();
+            server.inherit_env = names.into_iter().map(|name| name.value).collect();
+        }
+        "rateLimit" => {
+            reader.object(&what, value);
+        }
+        "description" => server.description = reader.text(&what, value).map_or_else(String::new, |text| text.value),
+        _ => match OF_OTHERS.iter().find(|(name, _)| *name == key) {
+            Some((_, hint)) => reader.report(
+                Problem::note(format!("{what} is another program's key and is ignored")).hint(*hint),
+                key_span(property),
+            ),
+            None => reader.unknown_key(property, KEYS, place),
+        },
+    }
+}
+
+fn check_id(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> bool {
+    let id = entry.name.as_str();
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let problem = if id.is_empty() {
+        Problem::error("a server id is empty").hint("give the server a short name, such as `files`")
+    } else if !id.chars().all(is_safe) {
+        let clean: String = id.chars().map(|c| if is_safe(c) { c } else { '-' }).collect();
+        let clean = clean.trim_matches('-');
+        let hint = if clean.is_empty() { "files" } else { clean };
+        Problem::error(format!("the server id `{id}` has characters that tool names must not have"))
+            .hint(format!("use letters, digits, `-` and `_`, such as `{hint}`; it becomes the prefix of its tools"))
+    } else if id.len() > LONGEST_ID {
+        Problem::error(format!("the server id `{id}` is {} characters long, {LONGEST_ID} are allowed", id.len()))
+            .hint("shorten it; exposed tool names have 64 characters for id and tool together")
+    } else {
+        return true;
+    };
+    reader.report(problem, key_span(entry));
+    false
+}
+
+fn command(reader: &mut Reader<'_>, what: &str, value: &Value<'_>) -> Option<Spanned<String>> {
+    match value {
+        Value::Array(_) | Value::Object(_) => {
+            let dialect = if matches!(value, Value::Array(_)) { "OpenCode" } else { "Zed" };
+            reader.report(
+                Problem::error(format!("{what} must be a string; this is the dialect of {dialect}"))
+                    .hint("write the program as a string and the rest as a list in `args`"),
+                span(value),
+            );
+            None
+        }
+        _ => {
+            let text = reader.text(what, value)?;
+            if text.value.trim().is_empty() {
+                reader.report(Problem::error(format!("{what} is empty")).hint("name the program to start"), text.range);
+                return None;
+            }
+            Some(text)
+        }
+    }
+}
+
+fn timeout(reader: &mut Reader<'_>, what: &str, value: &Value<'_>) -> Option<u32> {
+    let number = reader.positive(what, value)?;
+    if number.value > LONGEST_TIMEOUT_MS {
+        reader.report(
+            Problem::error(format!("{what} is over a day ({LONGEST_TIMEOUT_MS} milliseconds)"))
+                .hint("it is in milliseconds"),
+            number.range,
+        );
+        return None;
+    }
+    if number.value < 1000 {
+        reader.report(
+            Problem::note(format!("{what} is {} milliseconds, which few servers keep", number.value)).hint(format!(
+                "for {} seconds write {}",
+                number.value,
+                number.value.saturating_mul(1000)
+            )),
+            number.range,
+        );
+    }
+    Some(number.value)
+}
+
+/// Makes the transport of the parts, or says what is missing.
+fn transport(reader: &mut Reader<'_>, entry: &ObjectProp<'_>, place: &str, parts: Parts) -> Option<Transport> {
+    check_placeholders(reader, place, &parts);
+    if parts.broken {
+        return None;
+    }
+    let kind = parts.kind.as_ref().map(|kind| kind.value);
+    if kind == Some(Kind::Sse) && !parts.disabled {
+        let range = parts.kind.map_or_else(|| key_span(entry), |kind| kind.range);
+        reader.report(
+            Problem::error(format!(
+                "{place} uses the transport `sse`, which the protocol gave up and evokore does not speak"
+            ))
+            .hint("use its Streamable HTTP endpoint with `\"type\": \"http\"`, or set `\"disabled\": true`"),
+            range,
+        );
+        return None;
+    }
+    let pairs = |list: Vec<(Spanned<String>, Spanned<String>)>| {
+        list.into_iter().map(|(key, value)| (key.value, value.value)).collect()
+    };
+    match (kind, parts.command, parts.url) {
+        (None, Some(_), Some(url)) => {
+            reader.report(
+                Problem::error(format!("{place} has both `command` and `url`"))
+                    .hint("keep one of them, or say which with `type`"),
+                url.range,
+            );
+            None
+        }
+        (None | Some(Kind::Stdio), Some(command), _) => Some(Transport::Stdio {
+            command: command.value,
+            args: parts.args.into_iter().map(|arg| arg.value).collect(),
+            env: pairs(parts.env),
+            cwd: parts.cwd.map(|cwd| cwd.value),
+        }),
+        (None | Some(Kind::Http | Kind::Sse), _, Some(url)) => {
+            Some(Transport::Http { url: url.value, headers: pairs(parts.headers) })
+        }
+        (kind, ..) => {
+            let missing = match kind {
+                None => "neither `command` nor `url`",
+                Some(Kind::Stdio) => "no `command`",
+                Some(Kind::Http | Kind::Sse) => "no `url`",
+            };
+            reader.report(
+                Problem::error(format!("{place} has {missing}"))
+                    .hint("a program needs `command` and `args`, a remote server needs `url`"),
+                key_span(entry),
+            );
+            None
+        }
+    }
+}
+
+fn check_placeholders(reader: &mut Reader<'_>, place: &str, parts: &Parts) {
+    for (key, text) in [("command", &parts.command), ("cwd", &parts.cwd), ("url", &parts.url)] {
+        if let Some(text) = text {
+            placeholder::check(reader, &format!("`{key}` of {place}"), text);
+        }
+    }
+    for arg in &parts.args {
+        placeholder::check(reader, &format!("an argument of {place}"), arg);
+    }
+    for (key, list) in [("env", &parts.env), ("headers", &parts.headers)] {
+        for (name, text) in list {
+            placeholder::check(reader, &format!("`{}` in `{key}` of {place}", name.value), text);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Rust source of the catalog's values.
+
+use std::fmt::Debug;
+
+use evokore_catalog::permission::{Access, Policy, Role};
+use evokore_catalog::profile::{ProfileEntry, Visibility};
+use evokore_catalog::server::{ServerSpec, Transport};
+use evokore_catalog::skill::{CodeBlock, NextStep};
+use evokore_catalog::tool::{Annotations, Source, Span};
+
+/// A value as a Rust expression of its catalog type.
+pub(super) trait Literal {
+    /// The expression.
+    fn literal(&self) -> String;
+}
+
+/// `&[…]` of the items' expressions.
+pub(super) fn slice<T: Literal>(items: &[T]) -> String {
+    let items: Vec<String> = items.iter().map(Literal::literal).collect();
+    format!("&[{}]", items.join(", "))
+}
+
+fn path(module: &str, value: impl Debug) -> String {
+    format!("::evokore_catalog::{module}::{value:?}")
+}
+
+impl Literal for &str {
+    fn literal(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+impl Literal for u64 {
+    fn literal(&self) -> String {
+        format!("{self:#x}")
+    }
+}
+
+impl<A: Literal, B: Literal> Literal for (A, B) {
+    fn literal(&self) -> String {
+        format!("({}, {})", self.0.literal(), self.1.literal())
+    }
+}
+
+impl<T: Literal> Literal for Option<T> {
+    fn literal(&self) -> String {
+        self.as_ref().map_or_else(|| "None".to_owned(), |value| format!("Some({})", value.literal()))
+    }
+}
+
+impl Literal for Span {
+    fn literal(&self) -> String {
+        path("tool", self)
+    }
+}
+
+impl Literal for Annotations {
+    fn literal(&self) -> String {
+        path("tool", self)
+    }
+}
+
+impl Literal for Source {
+    fn literal(&self) -> String {
+        path("tool::Source", self)
+    }
+}
+
+impl Literal for Access {
+    fn literal(&self) -> String {
+        path("permission::Access", self)
+    }
+}
+
+impl Literal for Role {
+    fn literal(&self) -> String {
+        format!(
+            "::evokore_catalog::permission::Role {{ name: {:?}, description: {:?}, default_permission: {}, overrides: {} }}",
+            self.name,
+            self.description,
+            self.default_permission.literal(),
+            slice(self.overrides)
+        )
+    }
+}
+
+impl Literal for Policy {
+    fn literal(&self) -> String {
+        format!(
+            "::evokore_catalog::permission::Policy {{ rules: {}, roles: {}, active_role: {:?} }}",
+            slice(self.rules),
+            slice(self.roles),
+            self.active_role
+        )
+    }
+}
+
+impl Literal for ProfileEntry {
+    fn literal(&self) -> String {
+        let visible = match self.visible {
+            Visibility::All => "All".to_owned(),
+            Visibility::AllNative => "AllNative".to_owned(),
+            Visibility::Named(names) => format!("Named({})", slice(names)),
+        };
+        let mode = self.schema_mode.map(|mode| path("profile::SchemaMode", mode));
+        format!(
+            "::evokore_catalog::profile::ProfileEntry {{ name: {:?}, description: {:?}, \
+             visible: ::evokore_catalog::profile::Visibility::{visible}, bits: {}, mandatory_skills: {}, \
+             activation: {}, schema_mode: {}, token_budget: {:?}, tokens: {} }}",
+            self.name,
+            self.description,
+            slice(self.bits),
+            slice(self.mandatory_skills),
+            path("profile::Activation", self.activation),
+            mode.map_or_else(|| "None".to_owned(), |mode| format!("Some({mode})")),
+            self.token_budget,
+            path("profile", self.tokens),
+        )
+    }
+}
+
+impl Literal for ServerSpec {
+    fn literal(&self) -> String {
+        let transport = match self.transport {
+            Transport::Stdio { command, args, env, cwd } => {
+                format!("Stdio {{ command: {command:?}, args: {}, env: {}, cwd: {cwd:?} }}", slice(args), slice(env))
+            }
+            Transport::Http { url, headers } => format!("Http {{ url: {url:?}, headers: {} }}", slice(headers)),
+        };
+        format!(
+            "::evokore_catalog::server::ServerSpec {{ id: {:?}, \
+             transport: ::evokore_catalog::server::Transport::{transport}, disabled: {}, optional: {}, boot: {}, \
+             boot_timeout_ms: {:?}, call_timeout_ms: {:?}, inherit_env: {}, lock: {}, description: {:?} }}",
+            self.id,
+            self.disabled,
+            self.optional,
+            path("server::Boot", self.boot),
+            self.boot_timeout_ms,
+            self.call_timeout_ms,
+            slice(self.inherit_env),
+            path("server::LockKind", self.lock),
+            self.description,
+        )
+    }
+}
+
+impl Literal for CodeBlock {
+    fn literal(&self) -> String {
+        path("skill", self)
+    }
+}
+
+impl Literal for NextStep {
+    fn literal(&self) -> String {
+        path("skill", self)
+    }
+}

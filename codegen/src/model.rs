@@ -1,0 +1,276 @@
+//! The compilation itself: from the inputs to a model of the catalog and the list of problems.
+
+use std::collections::BTreeSet;
+
+use evokore_catalog::permission::Policy;
+use evokore_catalog::server::{Boot, LockKind, ServerSpec, Transport};
+use evokore_catalog::skill::SkillEntry;
+
+use crate::config::{self, Config, Server};
+use crate::inputs::{Inputs, PERMISSIONS};
+use crate::leak::{leak, leak_all};
+use crate::lock::{self, Lock};
+use crate::names::Names;
+use crate::native_tools;
+use crate::permissions::{self, Permissions};
+use crate::problem::{Problem, Severity, did_you_mean, sort};
+use crate::profiles::{self, Projection};
+use crate::source::{Source, hex_sha256};
+use crate::tokens::{Counter, Encoding};
+use crate::tools::{self, Tool};
+
+/// Everything the build decided, on its way into the binary and into `generated/`.
+#[derive(Debug)]
+pub struct Model {
+    /// Tools in catalog order.
+    pub tools: Vec<Tool>,
+    /// How many of them are native.
+    pub natives: usize,
+    /// `default`, then the others sorted by name.
+    pub profiles: Vec<Projection>,
+    /// `discovery.activeProfile`.
+    pub active_profile: Option<&'static str>,
+    /// Child servers in configured order.
+    pub servers: Vec<ServerSpec>,
+    /// Skills sorted by category and name.
+    pub skills: &'static [SkillEntry],
+    /// The policy.
+    pub policy: Policy,
+    /// Search segment over the tools.
+    pub tool_index: Vec<u8>,
+    /// Search segment over the skills.
+    pub skill_index: Vec<u8>,
+    /// The encoding of the catalog's counts.
+    pub encoding: Encoding,
+    /// Every input and its digest, sorted by path.
+    pub inputs: Vec<(String, String)>,
+    /// SHA-256 over `inputs` and the choice of profiles.
+    pub inputs_sha256: String,
+    /// The profiles that were asked for, or `all`.
+    pub profile_set: String,
+    /// What was counted.
+    pub counter: Counter,
+}
+
+/// The outcome of a compilation.
+#[derive(Debug)]
+pub struct Compilation {
+    /// The model; when there are errors, what could be made of the rest.
+    pub model: Model,
+    /// Errors before notes, each by file and place.
+    pub problems: Vec<Problem>,
+}
+
+impl Compilation {
+    /// Whether a problem stops the build.
+    pub fn has_errors(&self) -> bool {
+        self.problems.iter().any(|problem| problem.severity == Severity::Error)
+    }
+}
+
+/// Which counts a compilation makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counting {
+    /// In the configured encoding, believing the inputs' known counts: what a build needs.
+    Configured,
+    /// In both encodings, all anew: what `generated/` needs.
+    Everything,
+}
+
+/// Compiles `inputs`.
+pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
+    let mut problems = inputs.problems.clone();
+    let config = inputs.config.as_ref().map(|source| config::read(source, &mut problems)).unwrap_or_default();
+    let natives = native_tools::read(&inputs.native, &mut problems);
+    let locks = lock::read(&inputs.locks, &mut problems);
+    let encoding = config.discovery.tokenizer;
+    let mut counter = match counting {
+        Counting::Configured => Counter::new(&[encoding], inputs.known_counts.clone()),
+        Counting::Everything => Counter::new(&Encoding::ALL, Default::default()),
+    };
+    let mut names = Names::new(&natives, &config.servers, &locks);
+    let list_output = config.discovery.list_output_schemas;
+    let tools = tools::build(&natives, &config.servers, &locks, &names, list_output, &mut counter, &mut problems);
+    let skills = skills(inputs, &mut counter, &mut problems);
+    check_servers(inputs, &config, &locks, &mut problems);
+    let profiles = all_profiles(inputs, &config, &tools, skills, &mut names, &mut counter, &mut problems);
+    let active_profile = active_profile(inputs, &config, &mut problems);
+    let policy = policy(inputs.permissions.as_ref(), &mut names, &mut problems).compile();
+    note_unchecked(&names, &mut problems);
+    sort(&mut problems);
+    let digests: Vec<(String, String)> = inputs.digests().into_iter().collect();
+    let profile_set = inputs.profile_set.as_ref().map_or_else(|| "all".to_owned(), |set| set.join(","));
+    let model = Model {
+        natives: natives.len(),
+        profiles,
+        active_profile,
+        servers: config.servers.iter().map(|server| spec(server, &locks)).collect(),
+        skills,
+        policy,
+        tool_index: tool_index(&tools),
+        skill_index: skill_index(skills),
+        tools,
+        encoding,
+        inputs_sha256: digest_of(&digests, &profile_set),
+        inputs: digests,
+        profile_set,
+        counter,
+    };
+    Compilation { model, problems }
+}
+
+/// The skills of the configuration.
+fn skills(_: &Inputs, _: &mut Counter, _: &mut Vec<Problem>) -> &'static [SkillEntry] {
+    &[]
+}
+
+/// The search segment over the tools.
+fn tool_index(_: &[Tool]) -> Vec<u8> {
+    Vec::new()
+}
+
+/// The search segment over the skills.
+fn skill_index(_: &[SkillEntry]) -> Vec<u8> {
+    Vec::new()
+}
+
+fn digest_of(inputs: &[(String, String)], profile_set: &str) -> String {
+    let mut text = format!("profiles {profile_set}\n");
+    for (path, digest) in inputs {
+        text.push_str(&format!("{digest}  {path}\n"));
+    }
+    hex_sha256(text.as_bytes())
+}
+
+/// A server as the catalog holds it.
+fn spec(server: &Server, locks: &[Lock]) -> ServerSpec {
+    let pairs = |list: &[(String, String)]| leak_all(list.iter().map(|(key, value)| (leak(key), leak(value))));
+    let texts = |list: &[String]| leak_all(list.iter().map(|text| leak(text)));
+    let transport = match &server.transport {
+        config::Transport::Stdio { command, args, env, cwd } => Transport::Stdio {
+            command: leak(command),
+            args: texts(args),
+            env: pairs(env),
+            cwd: cwd.as_deref().map(leak),
+        },
+        config::Transport::Http { url, headers } => Transport::Http { url: leak(url), headers: pairs(headers) },
+    };
+    ServerSpec {
+        id: leak(&server.id.value),
+        transport,
+        disabled: server.disabled,
+        optional: server.optional,
+        boot: server.boot.value,
+        boot_timeout_ms: server.boot_timeout_ms,
+        call_timeout_ms: server.call_timeout_ms,
+        inherit_env: texts(&server.inherit_env),
+        lock: lock_of(server, locks),
+        description: leak(&server.description),
+    }
+}
+
+fn lock_of(server: &Server, locks: &[Lock]) -> LockKind {
+    locks.iter().find(|lock| lock.server == server.id.value).map_or(LockKind::None, |lock| lock.kind)
+}
+
+/// Checks what concerns servers and locks together.
+fn check_servers(inputs: &Inputs, config: &Config, locks: &[Lock], problems: &mut Vec<Problem>) {
+    let Some(source) = &inputs.config else { return };
+    for server in &config.servers {
+        if server.boot.value == Boot::Lazy && lock_of(server, locks) != LockKind::Full {
+            problems.push(
+                Problem::error(format!("server `{}` starts lazily but has no full lock", server.id.value))
+                    .at(source, server.boot.range.clone())
+                    .hint("lock its tools, so that they can be listed before it has started, or write `\"boot\": \"eager\"`"),
+            );
+        }
+    }
+    for lock in locks {
+        if !config.servers.iter().any(|server| server.id.value == lock.server) {
+            problems.push(
+                Problem::note(format!("the lock of `{}` belongs to no configured server", lock.server))
+                    .in_file(&lock.path)
+                    .hint("delete the file, or configure the server"),
+            );
+        }
+    }
+}
+
+/// The built-in profile, then those of the configuration that were asked for, sorted by name.
+fn all_profiles(
+    inputs: &Inputs,
+    config: &Config,
+    tools: &[Tool],
+    skills: &[SkillEntry],
+    names: &mut Names,
+    counter: &mut Counter,
+    problems: &mut Vec<Problem>,
+) -> Vec<Projection> {
+    let encoding = config.discovery.tokenizer;
+    let mut all = vec![profiles::default_profile(tools, counter, encoding)];
+    let Some(source) = &inputs.config else { return all };
+    let mut wanted: Vec<_> = config.discovery.profiles.iter().collect();
+    if let Some(set) = &inputs.profile_set {
+        check_profile_set(set, config, problems);
+        wanted.retain(|profile| set.contains(&profile.name.value));
+    }
+    wanted.sort_by(|a, b| a.name.value.cmp(&b.name.value));
+    for profile in wanted {
+        profiles::check_names(source, profile, names, problems);
+        let projection = profiles::compile(profile, tools, counter, encoding);
+        profiles::check_budget(source, profile, &projection, tools, encoding, problems);
+        profiles::check_skills(source, profile, &projection.entry, skills, problems);
+        all.push(projection);
+    }
+    all
+}
+
+fn check_profile_set(set: &[String], config: &Config, problems: &mut Vec<Problem>) {
+    let known: BTreeSet<&str> = config.discovery.profiles.iter().map(|profile| profile.name.value.as_str()).collect();
+    for name in set.iter().filter(|name| *name != "default" && !known.contains(name.as_str())) {
+        let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let hint = did_you_mean(name, known.iter().copied()).unwrap_or(format!("known profiles: {list}"));
+        problems.push(Problem::error(format!("`EVOKORE_PROFILE_SET` names the unknown profile `{name}`")).hint(hint));
+    }
+}
+
+fn active_profile(inputs: &Inputs, config: &Config, problems: &mut Vec<Problem>) -> Option<&'static str> {
+    let (Some(source), Some(active)) = (&inputs.config, &config.discovery.active_profile) else { return None };
+    let known = || config.discovery.profiles.iter().map(|profile| profile.name.value.as_str()).chain(["default"]);
+    let mut refuse = |message: String, hint: String| {
+        problems.push(Problem::error(message).at(source, active.range.clone()).hint(hint));
+        None
+    };
+    if !known().any(|name| name == active.value) {
+        let list = known().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let hint = did_you_mean(&active.value, known()).unwrap_or(format!("known profiles: {list}"));
+        return refuse(format!("the active profile `{}` is not defined", active.value), hint);
+    }
+    match &inputs.profile_set {
+        Some(set) if active.value != "default" && !set.contains(&active.value) => refuse(
+            format!("the active profile `{}` is left out by `EVOKORE_PROFILE_SET`", active.value),
+            format!("add `{}` to the set, or make another profile active", active.value),
+        ),
+        _ => Some(leak(&active.value)),
+    }
+}
+
+fn policy(source: Option<&Source>, names: &mut Names, problems: &mut Vec<Problem>) -> Permissions {
+    let Some(source) = source else { return Permissions::default() };
+    debug_assert_eq!(source.path, PERMISSIONS);
+    permissions::read(source, names, problems)
+}
+
+/// Says once a server which names could not be checked.
+fn note_unchecked(names: &Names, problems: &mut Vec<Problem>) {
+    for (id, unchecked) in &names.unchecked {
+        let first = unchecked.first().map_or("", String::as_str);
+        problems.push(
+            Problem::note(format!(
+                "server `{id}` has no lock, so {} of its tool names cannot be checked, among them `{first}`",
+                unchecked.len()
+            ))
+            .hint(format!("record its tools: cargo codegen lock --server {id} --from TOOLS_LIST.json")),
+        );
+    }
+}

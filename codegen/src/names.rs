@@ -1,0 +1,73 @@
+//! Which tool names exist: what profiles and rules may name, and what to say about the rest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evokore_catalog::name::{exposed_name, owner};
+
+use crate::config::Server;
+use crate::lock::Lock;
+use crate::native_tools::NativeTool;
+use crate::problem::did_you_mean;
+
+/// All names the build knows, and the servers whose tools it does not know.
+#[derive(Debug, Default)]
+pub struct Names {
+    known: BTreeSet<String>,
+    natives: BTreeSet<String>,
+    ids: Vec<String>,
+    locked: BTreeSet<String>,
+    /// Names taken on trust because their server has no lock, by server id.
+    pub unchecked: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Names {
+    /// The names of `natives` and of the locked tools of `servers`.
+    pub fn new(natives: &[NativeTool], servers: &[Server], locks: &[Lock]) -> Names {
+        let natives: BTreeSet<String> = natives.iter().map(|tool| tool.name.clone()).collect();
+        let ids: Vec<String> = servers.iter().map(|server| server.id.value.clone()).collect();
+        let mut names = Names { known: natives.clone(), natives, ids, ..Names::default() };
+        for lock in locks.iter().filter(|lock| names.ids.contains(&lock.server)) {
+            let exposed: Vec<String> = lock.tools.iter().map(|tool| names.expose(&lock.server, &tool.name)).collect();
+            names.known.extend(exposed);
+            names.locked.insert(lock.server.clone());
+        }
+        names
+    }
+
+    /// The exposed name of `tool` of server `id`.
+    pub fn expose(&self, id: &str, tool: &str) -> String {
+        let ids: Vec<&str> = self.ids.iter().map(String::as_str).collect();
+        exposed_name(id, tool, &ids, |name| self.natives.contains(name))
+    }
+
+    /// What is wrong with `name`, said of `subject` (such as "profile `coding` lists"), and how to mend it. `None`
+    /// when a tool has it, or when its server has no lock and may have it.
+    pub fn check(&mut self, subject: &str, name: &str) -> Option<(String, Option<String>)> {
+        if self.known.contains(name) {
+            return None;
+        }
+        let ids: Vec<&str> = self.ids.iter().map(String::as_str).collect();
+        match owner(name, &ids).map(str::to_owned) {
+            Some(id) if !self.locked.contains(&id) => {
+                self.unchecked.entry(id).or_default().insert(name.to_owned());
+                None
+            }
+            owner => {
+                let hint = self.hint(name, owner.as_deref());
+                Some((format!("{subject} unknown tool `{name}`"), Some(hint)))
+            }
+        }
+    }
+
+    fn hint(&self, name: &str, owner: Option<&str>) -> String {
+        if let Some(near) = did_you_mean(name, self.known.iter().map(String::as_str)) {
+            return near;
+        }
+        match owner {
+            Some(id) => {
+                format!("the lock of server `{id}` has no such tool; make the lock anew if the server has changed")
+            }
+            None => "it is no native tool, and no configured server id starts it (`<id>_<tool>`)".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! `permissions.yml`: flat rules, roles, and the active role. A policy that cannot be read to the letter is a problem:
+//! a slip in it must not open a door.
+
+use std::collections::BTreeMap;
+
+use crate::leak::{leak, leak_all};
+use crate::names::Names;
+use crate::problem::{Problem, did_you_mean};
+use crate::source::Source;
+use crate::yaml::{Node, Places};
+use evokore_catalog::permission::{Access, Policy, Role};
+
+/// The policy as written.
+#[derive(Debug, Clone, Default)]
+pub struct Permissions {
+    /// Flat rules, sorted by name.
+    pub rules: BTreeMap<String, Access>,
+    /// Roles, sorted by name.
+    pub roles: BTreeMap<String, RoleRules>,
+    /// `active_role`.
+    pub active_role: Option<String>,
+}
+
+/// One of `roles`.
+#[derive(Debug, Clone)]
+pub struct RoleRules {
+    /// `description`.
+    pub description: String,
+    /// `default_permission`.
+    pub default_permission: Access,
+    /// `overrides`, sorted by name.
+    pub overrides: BTreeMap<String, Access>,
+}
+
+const KEYS: &[&str] = &["rules", "roles", "active_role"];
+const ROLE_KEYS: &[&str] = &["description", "default_permission", "overrides"];
+const LEVELS: &[(&str, Access)] =
+    &[("allow", Access::Allow), ("require_approval", Access::RequireApproval), ("deny", Access::Deny)];
+
+impl Permissions {
+    /// The policy as the catalog holds it.
+    pub fn compile(&self) -> Policy {
+        let rules = |map: &BTreeMap<String, Access>| leak_all(map.iter().map(|(name, access)| (leak(name), *access)));
+        let roles = self.roles.iter().map(|(name, role)| Role {
+            name: leak(name),
+            description: leak(&role.description),
+            default_permission: role.default_permission,
+            overrides: rules(&role.overrides),
+        });
+        Policy { rules: rules(&self.rules), roles: leak_all(roles), active_role: self.active_role.as_deref().map(leak) }
+    }
+}
+
+/// Reads the policy, whose rules may name what is in `names`.
+pub fn read(source: &Source, names: &mut Names, problems: &mut Vec<Problem>) -> Permissions {
+    let Some(root) = crate::yaml::parse(source, problems) else { return Permissions::default() };
+    let mut reader = Reader { source, places: Places::scan(&source.text), names, problems };
+    let mut permissions = Permissions::default();
+    let Some(members) = reader.mapping(&root, &[], "the policy") else { return permissions };
+    for (key, value) in members {
+        match key {
+            "rules" => permissions.rules = reader.rules(value, &["rules"], "`rules`"),
+            "roles" => permissions.roles = reader.roles(value),
+            "active_role" => permissions.active_role = reader.active_role(value),
+            _ => reader.unknown_key(&[], key, KEYS, "the policy"),
+        }
+    }
+    if let Some(active) = &permissions.active_role
+        && !permissions.roles.contains_key(active)
+    {
+        let roles = permissions.roles.keys().map(String::as_str);
+        let known = roles.clone().map(|role| format!("`{role}`")).collect::<Vec<_>>().join(", ");
+        let known = if known.is_empty() { "there are no roles".to_owned() } else { format!("known roles: {known}") };
+        let hint = did_you_mean(active, roles).unwrap_or(known);
+        reader.report(
+            Problem::error(format!("the active role `{active}` is not defined")).hint(hint),
+            &["active_role"],
+            true,
+        );
+    }
+    permissions
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+    places: Places,
+    names: &'a mut Names,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Reader<'_> {
+    /// Reports `problem` at the key `path`, or at its value.
+    fn report(&mut self, problem: Problem, path: &[&str], at_value: bool) {
+        let place = self.places.find(path, 0);
+        let range = place.map(|place| if at_value { place.value.clone() } else { place.key.clone() });
+        self.problems.push(match range {
+            Some(range) => problem.at(self.source, range),
+            None => problem.in_file(&self.source.path),
+        });
+    }
+
+    /// The members of a mapping. The first of several with one name counts. Top-level names that start with `_` or
+    /// `x-` are passed over.
+    fn mapping<'v>(&mut self, node: &'v Node, path: &[&str], what: &str) -> Option<Vec<(&'v str, &'v Node)>> {
+        let pairs = match node {
+            Node::Map(pairs) => pairs.as_slice(),
+            Node::Null => &[],
+            other => {
+                let message = format!("{what} must be a mapping, but is {}", other.kind());
+                self.report(Problem::error(message).hint("write `name: value`, one a line"), path, false);
+                return None;
+            }
+        };
+        let mut members: Vec<(&str, &Node)> = Vec::new();
+        let mut seen = BTreeMap::new();
+        for (key, value) in pairs {
+            let Node::Text(key) = key else {
+                let message = format!("{what} has a key that is {}, not a name", key.kind());
+                self.report(Problem::error(message).hint("put the key into quotes"), path, false);
+                continue;
+            };
+            if path.is_empty() && (key.starts_with('_') || key.starts_with("x-")) {
+                continue;
+            }
+            let times = seen.entry(key).and_modify(|times| *times += 1).or_insert(0_usize);
+            if *times == 0 {
+                members.push((key, value));
+            } else {
+                let full: Vec<&str> = path.iter().copied().chain([key.as_str()]).collect();
+                let problem = Problem::error(format!("the key `{key}` stands twice in {what}"));
+                let problem = problem.hint("delete one of the two");
+                self.problems.push(match self.places.find(&full, *times) {
+                    Some(place) => problem.at(self.source, place.key.clone()),
+                    None => problem.in_file(&self.source.path),
+                });
+            }
+        }
+        Some(members)
+    }
+
+    fn unknown_key(&mut self, path: &[&str], key: &str, known: &[&str], what: &str) {
+        let known_list = known.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+        let hint = did_you_mean(key, known.iter().copied()).unwrap_or(format!("known keys: {known_list}"));
+        let path: Vec<&str> = path.iter().copied().chain([key]).collect();
+        self.report(Problem::error(format!("unknown key `{key}` in {what}")).hint(hint), &path, false);
+    }
+
+    fn rules(&mut self, value: &Node, path: &[&str], what: &str) -> BTreeMap<String, Access> {
+        let mut rules = BTreeMap::new();
+        for (name, value) in self.mapping(value, path, what).unwrap_or_default() {
+            let path: Vec<&str> = path.iter().copied().chain([name]).collect();
+            if name.contains(['*', '?', '[', '{']) {
+                let message = format!("`{name}` is a pattern, which a rule must not be");
+                self.report(Problem::error(message).hint("name every tool, each on its own line"), &path, false);
+            } else if let Some((message, hint)) = self.names.check("this rule is for the", name) {
+                self.report(Problem::error(message).maybe_hint(hint), &path, false);
+            }
+            if let Some(access) = self.level(value, &path, &format!("the access to `{name}`")) {
+                rules.insert(name.to_owned(), access);
+            }
+        }
+        rules
+    }
+
+    fn level(&mut self, value: &Node, path: &[&str], what: &str) -> Option<Access> {
+        let Node::Text(text) = value else {
+            let message = format!("{what} must be a level, but is {}", value.kind());
+            self.report(Problem::error(message).hint("write `allow`, `require_approval` or `deny`"), path, true);
+            return None;
+        };
+        let found = LEVELS.iter().find(|(name, _)| name == text);
+        if found.is_none() {
+            let hint = did_you_mean(text, LEVELS.iter().map(|(name, _)| *name));
+            let message = format!("{what} is `{text}`, which is none of `allow`, `require_approval`, `deny`");
+            self.report(Problem::error(message).maybe_hint(hint), path, true);
+        }
+        found.map(|(_, access)| *access)
+    }
+
+    fn roles(&mut self, value: &Node) -> BTreeMap<String, RoleRules> {
+        let mut roles = BTreeMap::new();
+        for (name, value) in self.mapping(value, &["roles"], "`roles`").unwrap_or_default() {
+            if let Some(role) = self.role(name, value) {
+                roles.insert(name.to_owned(), role);
+            }
+        }
+        roles
+    }
+
+    fn role(&mut self, name: &str, value: &Node) -> Option<RoleRules> {
+        let place = format!("the role `{name}`");
+        let path = ["roles", name];
+        let mut default_permission = None;
+        let mut stated = false;
+        let mut role =
+            RoleRules { description: String::new(), default_permission: Access::Deny, overrides: BTreeMap::new() };
+        for (key, value) in self.mapping(value, &path, &place)? {
+            let inner = ["roles", name, key];
+            match key {
+                "description" => match value {
+                    Node::Text(text) => role.description.clone_from(text),
+                    other => {
+                        let message = format!("the description of {place} must be a string, but is {}", other.kind());
+                        self.report(Problem::error(message).hint("put it into quotes"), &inner, true);
+                    }
+                },
+                "default_permission" => {
+                    stated = true;
+                    default_permission = self.level(value, &inner, &format!("`default_permission` of {place}"));
+                }
+                "overrides" => role.overrides = self.rules(value, &inner, &format!("`overrides` of {place}")),
+                _ => self.unknown_key(&path, key, ROLE_KEYS, &place),
+            }
+        }
+        if !stated {
+            let message = format!("{place} has no `default_permission`");
+            self.report(Problem::error(message).hint("add `default_permission: deny`, or another level"), &path, false);
+        }
+        role.default_permission = default_permission.unwrap_or(Access::Deny);
+        Some(role)
+    }
+
+    fn active_role(&mut self, value: &Node) -> Option<String> {
+        match value {
+            Node::Text(role) => Some(role.clone()),
+            Node::Null => None,
+            other => {
+                let message = format!("`active_role` must be the name of a role, but is {}", other.kind());
+                self.report(
+                    Problem::error(message).hint("name one of `roles`, or delete the line"),
+                    &["active_role"],
+                    true,
+                );
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Profiles: the names they list, the tools they show, what that costs, and whether it fits their budget.
+
+use std::collections::BTreeSet;
+
+use evokore_catalog::profile::{Activation, ProfileEntry, ProfileTokens, SchemaMode, Visibility};
+use evokore_catalog::project::always_visible;
+use evokore_catalog::skill::SkillEntry;
+use evokore_catalog::tool::Source as Origin;
+
+use crate::config::{Profile, Visible};
+use crate::leak::{leak, leak_all};
+use crate::names::Names;
+use crate::problem::{Problem, did_you_mean};
+use crate::source::Source;
+use crate::tokens::{Counter, Encoding};
+use crate::tools::{Json, ModeCounts, Tool, count};
+
+/// A profile and what its list costs in both encodings.
+#[derive(Debug, Clone, Copy)]
+pub struct Projection {
+    /// The catalog's entry.
+    pub entry: ProfileEntry,
+    /// Token counts of its list.
+    pub counts: ModeCounts,
+}
+
+/// The built-in profile.
+pub fn default_profile(tools: &[Tool], counter: &mut Counter, encoding: Encoding) -> Projection {
+    let entry = ProfileEntry {
+        name: "default",
+        description: "every native tool; proxied tools are discovered",
+        visible: Visibility::AllNative,
+        bits: &[],
+        mandatory_skills: &[],
+        activation: Activation::List,
+        schema_mode: None,
+        token_budget: None,
+        tokens: ProfileTokens::default(),
+    };
+    project(entry, tools, counter, encoding)
+}
+
+/// Compiles one configured profile.
+pub fn compile(profile: &Profile, tools: &[Tool], counter: &mut Counter, encoding: Encoding) -> Projection {
+    let visible = match &profile.visible {
+        Visible::All => Visibility::All,
+        Visible::AllNative => Visibility::AllNative,
+        Visible::Named(names) => {
+            let names: BTreeSet<&str> = names.iter().map(|name| name.value.as_str()).collect();
+            Visibility::Named(leak_all(names.into_iter().map(leak)))
+        }
+    };
+    let entry = ProfileEntry {
+        name: leak(&profile.name.value),
+        description: leak(&profile.description),
+        visible,
+        bits: &[],
+        mandatory_skills: leak_all(profile.mandatory_skills.iter().map(|skill| leak(&skill.value))),
+        activation: profile.activation,
+        schema_mode: profile.schema_mode,
+        token_budget: profile.token_budget.as_ref().map(|budget| budget.value),
+        tokens: ProfileTokens::default(),
+    };
+    project(entry, tools, counter, encoding)
+}
+
+/// Resolves the profile's visibility over the compiled tools and counts its list.
+fn project(mut entry: ProfileEntry, tools: &[Tool], counter: &mut Counter, encoding: Encoding) -> Projection {
+    let mut bits = vec![0_u64; tools.len().div_ceil(64)];
+    let mut shown: Vec<&Tool> = Vec::new();
+    for (index, tool) in tools.iter().enumerate() {
+        if always_visible(&entry, tool.name, matches!(tool.origin, Origin::Native(_))) {
+            bits[index / 64] |= 1 << (index % 64);
+            shown.push(tool);
+        }
+    }
+    let list = |part: fn(&Json) -> &'static str, open: &str, close: &str| -> &'static str {
+        let parts: Vec<&str> = shown.iter().filter_map(|tool| tool.json.as_ref().map(part)).collect();
+        format!("{open}{}{close}", parts.join(",")).leak()
+    };
+    let full = list(|json| json.full, "{\"tools\":[", "]}");
+    let deferred = list(|json| json.deferred, "{\"tools\":[", "]}");
+    let visible = list(|json| json.visible, "[", "]");
+    let known = count(counter, &format!("profile\t{}", entry.name), Json { full, deferred, visible, described: "" });
+    let digests = shown.iter().filter(|tool| tool.json.is_none());
+    let counts = digests.fold(known, |sum, tool| sum.plus(tool.counts));
+    entry.bits = bits.leak();
+    entry.tokens = ProfileTokens {
+        tools: u32::try_from(shown.len()).unwrap_or(u32::MAX),
+        bytes: u32::try_from(full.len()).unwrap_or(u32::MAX),
+        full: counts.full.of(encoding),
+        deferred: counts.deferred.of(encoding),
+        visible: counts.visible.of(encoding),
+    };
+    Projection { entry, counts }
+}
+
+/// Checks the names a profile lists.
+pub fn check_names(source: &Source, profile: &Profile, names: &mut Names, problems: &mut Vec<Problem>) {
+    let Visible::Named(listed) = &profile.visible else { return };
+    let mut seen = BTreeSet::new();
+    let subject = format!("profile `{}` lists", profile.name.value);
+    for name in listed {
+        if !seen.insert(&name.value) {
+            let message = format!("profile `{}` lists `{}` twice", profile.name.value, name.value);
+            problems.push(Problem::note(message).at(source, name.range.clone()).hint("delete one of the two"));
+        } else if let Some((message, hint)) = names.check(&subject, &name.value) {
+            problems.push(Problem::error(message).at(source, name.range.clone()).maybe_hint(hint));
+        }
+    }
+}
+
+/// Checks that a profile's list fits its budget, in the schema mode it is sent in.
+pub fn check_budget(
+    source: &Source,
+    profile: &Profile,
+    projection: &Projection,
+    tools: &[Tool],
+    encoding: Encoding,
+    problems: &mut Vec<Problem>,
+) {
+    let Some(budget) = &profile.token_budget else { return };
+    let entry = &projection.entry;
+    let deferred = entry.schema_mode == Some(SchemaMode::Deferred);
+    let cost = if deferred { entry.tokens.deferred } else { entry.tokens.full };
+    if cost <= budget.value {
+        return;
+    }
+    let price = |tool: &Tool| if deferred { tool.counts.deferred.of(encoding) } else { tool.counts.full.of(encoding) };
+    let mut dearest: Vec<(u32, &str)> = tools
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| evokore_catalog::project::always_visible_compiled(entry, *index))
+        .map(|(_, tool)| (price(tool), tool.name))
+        .collect();
+    dearest.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    let list: Vec<String> = dearest.iter().take(5).map(|(cost, name)| format!("`{name}` {cost}")).collect();
+    let mode = if deferred { "deferred" } else { "full" };
+    problems.push(
+        Problem::error(format!(
+            "the list of profile `{}` costs {cost} tokens ({}, mode {mode}), {} over its budget of {}",
+            entry.name,
+            encoding.name(),
+            cost - budget.value,
+            budget.value
+        ))
+        .at(source, budget.range.clone())
+        .hint(format!("dearest tools: {}; show fewer, or raise the budget", list.join(", "))),
+    );
+}
+
+/// Checks that the mandatory skills of a profile exist and that the tools it shows can reach them.
+pub fn check_skills(
+    source: &Source,
+    profile: &Profile,
+    entry: &ProfileEntry,
+    skills: &[SkillEntry],
+    problems: &mut Vec<Problem>,
+) {
+    let name = &profile.name.value;
+    for skill in &profile.mandatory_skills {
+        let wanted = skill.value.to_lowercase();
+        let exists = skills.iter().any(|known| {
+            known.name.to_lowercase() == wanted || format!("{}/{}", known.category, known.name).to_lowercase() == wanted
+        });
+        if !exists {
+            let hint = did_you_mean(&skill.value, skills.iter().map(|known| known.name));
+            problems.push(
+                Problem::error(format!(
+                    "profile `{name}` declares the mandatory skill `{}`, which does not exist",
+                    skill.value
+                ))
+                .at(source, skill.range.clone())
+                .hint(hint.unwrap_or_else(|| "write it under SKILLS/, or take it off the list".to_owned())),
+            );
+        }
+    }
+    let shows = |tool: &str| always_visible(entry, tool, true);
+    let Some(first) = profile.mandatory_skills.first() else { return };
+    let finders = shows("resolve_workflow") || shows("get_skill_help");
+    let missing = match (finders, shows("execute_skill")) {
+        (true, true) => return,
+        (true, false) => "`execute_skill`",
+        (false, true) => "`resolve_workflow` or `get_skill_help`",
+        (false, false) => "`execute_skill`, and `resolve_workflow` or `get_skill_help`",
+    };
+    problems.push(
+        Problem::error(format!("profile `{name}` declares mandatory skills but shows no tool that reaches them"))
+            .at(source, first.range.clone())
+            .hint(format!("add {missing} to its `alwaysVisible`")),
+    );
+}
