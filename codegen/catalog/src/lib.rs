@@ -13,6 +13,7 @@ pub mod permission;
 pub mod profile;
 pub mod project;
 pub mod render;
+pub mod search;
 pub mod server;
 pub mod skill;
 pub mod skill_library;
