@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Runs one of the client drivers with the interpreter that install.sh prepared for it:
-#   drive.sh ts1|ts2|inspector|py1|py2 --mode legacy|auto|2026-07-28 --server-cmd CMD [ARG...] < scenario.json
+#   drive.sh CLIENT --mode legacy|auto|2026-07-28 --server-cmd CMD [ARG...] < scenario.json
+# Clients: ts1, ts2, py1, py2, inspector (a new process for every step), inspector-session (one connection).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 installed=${EVOKORE_IT_DIR:-$here/../../target/it}
-client=${1:?which client: ts1, ts2, inspector, py1 or py2}
+client=${1:?which client: ts1, ts2, py1, py2, inspector or inspector-session}
 shift
 case $client in
     ts1 | ts2 | inspector) exec node "$here/$client/drive.mjs" "$@" ;;
+    inspector-session) exec node "$here/inspector/drive.mjs" --via session "$@" ;;
     py1 | py2)
         python=$installed/clients/$client/venv/bin/python
         if [[ ! -x $python ]]; then
@@ -17,7 +19,7 @@ case $client in
         exec "$python" "$here/$client/drive.py" "$@"
         ;;
     *)
-        printf 'unknown client `%s`; known: ts1, ts2, inspector, py1, py2\n' "$client" >&2
+        printf 'unknown client `%s`; known: ts1, ts2, py1, py2, inspector, inspector-session\n' "$client" >&2
         exit 2
         ;;
 esac

@@ -173,6 +173,8 @@ class Run {
 
 /** Reads the scenario from stdin, runs it, prints one JSON line per step. Exit code 2: it could not be run. */
 export async function drive(makeAdapter) {
+    // Standard output is for the lines of this driver; an SDK may chat on its own.
+    console.log = console.info = console.debug = console.error;
     let options, steps, adapter;
     try {
         options = parseArguments(process.argv.slice(2));
@@ -186,7 +188,7 @@ export async function drive(makeAdapter) {
     const run = new Run(adapter, options);
     for (const [index, step] of steps.entries()) {
         const line = await run.step(step);
-        console.log(JSON.stringify({ step: index, do: step.do, ...line }));
+        process.stdout.write(`${JSON.stringify({ step: index, do: step.do, ...line })}\n`);
         if (step.do === 'connect' && !line.ok) break;
     }
     await adapter.dispose?.();

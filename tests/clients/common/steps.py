@@ -6,6 +6,7 @@ answering with what the SDK gave back.
 
 import json
 import logging
+import os
 import sys
 import time
 
@@ -107,6 +108,7 @@ class Run:
     def __init__(self, adapter):
         self.adapter = adapter
         self.era = None
+        self.gone = False
         self.changes = 0
         self.changed = anyio.Event()
         self.previous_mark = 0
@@ -127,7 +129,7 @@ class Run:
         what = step["do"]
         if what == "connect":
             # Not under a time limit of ours: the SDK opens task groups here that outlive the step.
-            result = await self.adapter.connect(self.on_list_changed, self.on_protocol_error)
+            result = await self.adapter.connect(timeout, self.on_list_changed, self.on_protocol_error)
             self.era = "modern" if result["protocolVersion"] >= "2026" else "legacy"
             return {**{key: value for key, value in result.items() if value is not None}, "era": self.era}
         if what == "wait_list_changed":
@@ -176,6 +178,10 @@ class Run:
         mark, begun = self.changes, time.monotonic()
         try:
             line = {"ok": True, "result": await self.repeat(step)}
+        except anyio.get_cancelled_exc_class():
+            # How an SDK says that its connection broke: it cancels whoever uses it.
+            self.gone = True
+            line = {"ok": False, "error": {"kind": "closed", "message": "the connection broke"}}
         except Exception as error:  # every failure of a step is a finding to print
             line = {"ok": False, "error": describe(error)}
         self.previous_mark = mark
@@ -194,8 +200,9 @@ async def run_scenario(steps, adapter):
     for index, step in enumerate(steps):
         line = await run.step(step)
         print(json.dumps({"step": index, "do": step["do"], **line}, ensure_ascii=False), flush=True)
-        if step["do"] == "connect" and not line["ok"]:
-            break
+        if run.gone or (step["do"] == "connect" and not line["ok"]):
+            # Leaving through an SDK's broken context managers would only hang or add a traceback.
+            os._exit(0)
 
 
 def drive(make_adapter):

@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -23,7 +24,7 @@ class Adapter:
         self.stack = AsyncExitStack()
         self.session = None
 
-    async def connect(self, on_list_changed, on_protocol_error):
+    async def connect(self, timeout, on_list_changed, on_protocol_error):
         if self.mode != "legacy":
             raise Unsupported(f"the SDK 1.x cannot negotiate `{self.mode}`")
 
@@ -34,7 +35,8 @@ class Adapter:
                 on_list_changed()
 
         read, write = await self.stack.enter_async_context(stdio_client(self.server))
-        session = ClientSession(read, write, message_handler=on_message)
+        limit = timedelta(seconds=timeout)
+        session = ClientSession(read, write, read_timeout_seconds=limit, message_handler=on_message)
         self.session = await self.stack.enter_async_context(session)
         answer = wire(await self.session.initialize())
         return {key: answer.get(key) for key in ("protocolVersion", "serverInfo", "capabilities", "instructions")}

@@ -28,7 +28,7 @@ class Adapter:
         self.honored = None
         self.on_list_changed = None
 
-    async def connect(self, on_list_changed, on_protocol_error):
+    async def connect(self, timeout, on_list_changed, on_protocol_error):
         self.on_list_changed = on_list_changed
 
         async def on_message(message):
@@ -38,7 +38,7 @@ class Adapter:
             elif isinstance(message, types.ToolListChangedNotification) and self.honored is None:
                 on_list_changed()
 
-        client = Client(self.server, mode=self.mode, message_handler=on_message)
+        client = Client(self.server, mode=self.mode, read_timeout_seconds=timeout, message_handler=on_message)
         self.client = await client.__aenter__()
         self.tasks = await anyio.create_task_group().__aenter__()
         return {
