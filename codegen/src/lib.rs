@@ -15,24 +15,30 @@
 //! | [`source`], [`problem`] | texts with places; findings with caret and hint |
 //! | [`json`], [`yaml`] | values with the places they were read from |
 //! | [`config`], [`permissions`], [`lock`], [`native_tools`] | one reader for each kind of input |
+//! | [`lock_write`], [`pretty`] | making locks; JSON for eyes and diffs |
 //! | [`names`], [`tools`], [`profiles`] | what the catalog will hold, checked and counted |
 //! | [`tokens`] | token counts, cached by digest |
 //! | [`emit`] | the catalog as Rust and blobs |
-//! | [`build`] | the build script |
+//! | [`review`] | the texts of `generated/` |
+//! | [`build`], [`cli`] | the build script; `cargo codegen` |
 
 pub mod build;
+pub mod cli;
 pub mod config;
 pub mod emit;
 pub mod inputs;
 pub mod json;
 pub mod leak;
 pub mod lock;
+pub mod lock_write;
 pub mod model;
 pub mod names;
 pub mod native_tools;
 pub mod permissions;
+pub mod pretty;
 pub mod problem;
 pub mod profiles;
+pub mod review;
 pub mod source;
 pub mod tokens;
 pub mod tools;

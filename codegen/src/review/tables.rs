@@ -1,0 +1,160 @@
+//! The tables of `generated/`: tab-separated, a head line that names the command, a line that names the columns.
+
+use evokore_catalog::permission::Access;
+use evokore_catalog::profile::{Activation, ProfileEntry, SchemaMode};
+use evokore_catalog::project::always_visible_compiled;
+use evokore_catalog::tool::Source as Origin;
+
+use super::MADE_BY;
+use crate::model::Model;
+use crate::tokens::{Encoding, show};
+use crate::tools::Tool;
+
+/// A table being written.
+struct Table(String);
+
+impl Table {
+    fn new(columns: &[&str]) -> Table {
+        Table(format!("# {MADE_BY}\n# {}\n", columns.join("\t")))
+    }
+
+    fn row(&mut self, cells: &[String]) {
+        let cells: Vec<String> = cells.iter().map(|cell| cell.replace(['\t', '\n', '\r'], " ")).collect();
+        self.0.push_str(&cells.join("\t"));
+        self.0.push('\n');
+    }
+}
+
+fn text(value: impl ToString) -> String {
+    value.to_string()
+}
+
+pub(super) fn inputs(model: &Model) -> String {
+    let mut table = Table::new(&["path", "sha256"]);
+    for (path, digest) in &model.inputs {
+        table.row(&[text(path), text(digest)]);
+    }
+    table.0
+}
+
+pub(super) fn token_counts(model: &Model) -> String {
+    let mut table = Table::new(&["kind", "name", "what", "sha256 of the counted text", "cl100k_base", "o200k_base"]);
+    for (label, digest, [cl100k, o200k]) in model.counter.ledger() {
+        let mut cells: Vec<String> = label.splitn(3, '\t').map(text).collect();
+        cells.resize(3, "-".to_owned());
+        cells.extend([text(digest), show(cl100k), show(o200k)]);
+        table.row(&cells);
+    }
+    table.0
+}
+
+pub(super) fn profiles(model: &Model) -> String {
+    let encoding = model.encoding.name();
+    let other = Encoding::ALL.into_iter().find(|it| *it != model.encoding).unwrap_or_default();
+    let mut table = Table::new(&[
+        "profile",
+        "activation",
+        "schema mode",
+        "tools",
+        "bytes of known JSON",
+        &format!("full {encoding}"),
+        &format!("deferred {encoding}"),
+        &format!("visible {encoding}"),
+        &format!("full {}", other.name()),
+        "budget",
+        "headroom",
+    ]);
+    for projection in &model.profiles {
+        let entry = &projection.entry;
+        let cost = match entry.schema_mode {
+            Some(SchemaMode::Deferred) => entry.tokens.deferred,
+            Some(SchemaMode::Full) | None => entry.tokens.full,
+        };
+        let headroom = entry.token_budget.map(|budget| i64::from(budget) - i64::from(cost));
+        table.row(&[
+            text(entry.name),
+            text(match entry.activation {
+                Activation::List => "list",
+                Activation::Stable => "stable",
+            }),
+            text(match entry.schema_mode {
+                Some(SchemaMode::Deferred) => "deferred",
+                Some(SchemaMode::Full) => "full",
+                None => "-",
+            }),
+            text(entry.tokens.tools),
+            text(entry.tokens.bytes),
+            text(entry.tokens.full),
+            text(entry.tokens.deferred),
+            text(entry.tokens.visible),
+            text(projection.counts.full.of(other)),
+            show(entry.token_budget),
+            headroom.map_or_else(|| "-".to_owned(), text),
+        ]);
+    }
+    table.0
+}
+
+/// The server of a tool, or `native`.
+fn origin(model: &Model, tool: &Tool) -> String {
+    match tool.origin {
+        Origin::Native(_) => text("native"),
+        Origin::Proxied { server, .. } => {
+            model.servers.get(usize::from(server)).map_or_else(|| text("-"), |server| text(server.id))
+        }
+    }
+}
+
+pub(super) fn projection(model: &Model, profile: &ProfileEntry) -> String {
+    let mut table = Table::new(&["position", "tool", "source", "full", "deferred", "visible"]);
+    let shown = model.tools.iter().enumerate().filter(|(index, _)| always_visible_compiled(profile, *index));
+    for (position, (_, tool)) in shown.enumerate() {
+        table.row(&[
+            text(position + 1),
+            text(tool.name),
+            origin(model, tool),
+            text(tool.counts.full.of(model.encoding)),
+            text(tool.counts.deferred.of(model.encoding)),
+            text(tool.counts.visible.of(model.encoding)),
+        ]);
+    }
+    table.0
+}
+
+pub(super) fn skills(model: &Model) -> String {
+    let mut table = Table::new(&["category", "name", "version", "tokens of the body", "path", "description"]);
+    for skill in model.skills {
+        table.row(&[
+            text(skill.category),
+            text(skill.name),
+            text(if skill.version.is_empty() { "-" } else { skill.version }),
+            text(skill.tokens),
+            text(skill.path),
+            text(skill.description),
+        ]);
+    }
+    table.0
+}
+
+/// Who may call what: one column without a role, one for each role.
+pub(super) fn permissions(model: &Model) -> String {
+    let roles = model.policy.roles;
+    let columns: Vec<&str> = ["tool", "without a role"].into_iter().chain(roles.iter().map(|role| role.name)).collect();
+    let mut table = Table::new(&columns);
+    for tool in &model.tools {
+        let informs = matches!(tool.origin, Origin::Native(_)) && tool.annotations.read_only == Some(true);
+        let access = |role| text(access_name(model.policy.decide(role, tool.name, informs, Access::Allow)));
+        let mut cells = vec![text(tool.name), access(None)];
+        cells.extend(roles.iter().map(|role| access(Some(role))));
+        table.row(&cells);
+    }
+    table.0
+}
+
+fn access_name(access: Access) -> &'static str {
+    match access {
+        Access::Allow => "allow",
+        Access::RequireApproval => "require_approval",
+        Access::Deny => "deny",
+    }
+}
