@@ -17,6 +17,7 @@
 //! | [`config`], [`permissions`], [`lock`], [`native_tools`] | one reader for each kind of input |
 //! | [`lock_write`], [`pretty`] | making locks; JSON for eyes and diffs |
 //! | [`names`], [`tools`], [`profiles`] | what the catalog will hold, checked and counted |
+//! | [`search_index`] | what words find a tool |
 //! | [`tokens`] | token counts, cached by digest |
 //! | [`emit`] | the catalog as Rust and blobs |
 //! | [`review`] | the texts of `generated/` |
@@ -39,6 +40,7 @@ pub mod pretty;
 pub mod problem;
 pub mod profiles;
 pub mod review;
+pub mod search_index;
 pub mod source;
 pub mod tokens;
 pub mod tools;

@@ -199,10 +199,12 @@ mod tests {
                 }
               ]
             }
-        "#]].assert_eq(&written.text);
+        "#]]
+        .assert_eq(&written.text);
         expect![[r#"
             entry 3: `b` stands twice, the first counts
-            entry 4: invalid type: integer `7`, expected a JSON object at line 1 column 1"#]].assert_eq(&written.skipped.join("\n"));
+            entry 4: invalid type: integer `7`, expected a JSON object at line 1 column 1"#]]
+        .assert_eq(&written.skipped.join("\n"));
         let (locks, problems) = read_back(&written.text);
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(locks[0].tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
@@ -210,7 +212,8 @@ mod tests {
         expect![[r#"
             error: the lock of `s`: tool `b` has a definition that does not fit its digest
               --> locks/s.json
-            hint: make the lock anew; it is not meant to be edited"#]].assert_eq(&problems[0].to_string());
+            hint: make the lock anew; it is not meant to be edited"#]]
+        .assert_eq(&problems[0].to_string());
     }
 
     #[test]
@@ -243,7 +246,8 @@ mod tests {
                 }
               ]
             }
-        "#]].assert_eq(&written.text);
+        "#]]
+        .assert_eq(&written.text);
         let (locks, problems) = read_back(&written.text);
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(locks[0].tools[1].annotations.read_only, Some(true));

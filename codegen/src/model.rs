@@ -15,6 +15,7 @@ use crate::native_tools;
 use crate::permissions::{self, Permissions};
 use crate::problem::{Problem, Severity, did_you_mean, sort};
 use crate::profiles::{self, Projection};
+use crate::search_index;
 use crate::source::{Source, hex_sha256};
 use crate::tokens::{Counter, Encoding};
 use crate::tools::{self, Tool};
@@ -97,6 +98,7 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
     let active_profile = active_profile(inputs, &config, &mut problems);
     let policy = policy(inputs.permissions.as_ref(), &mut names, &mut problems).compile();
     note_unchecked(&names, &mut problems);
+    let tool_index = search_index::over_tools(&tools, &mut problems);
     sort(&mut problems);
     let digests: Vec<(String, String)> = inputs.digests().into_iter().collect();
     let profile_set = inputs.profile_set.as_ref().map_or_else(|| "all".to_owned(), |set| set.join(","));
@@ -107,7 +109,7 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
         servers: config.servers.iter().map(|server| spec(server, &locks)).collect(),
         skills,
         policy,
-        tool_index: tool_index(&tools),
+        tool_index,
         skill_index: skill_index(skills),
         tools,
         encoding,
@@ -122,11 +124,6 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
 /// The skills of the configuration.
 fn skills(_: &Inputs, _: &mut Counter, _: &mut Vec<Problem>) -> &'static [SkillEntry] {
     &[]
-}
-
-/// The search segment over the tools.
-fn tool_index(_: &[Tool]) -> Vec<u8> {
-    Vec::new()
 }
 
 /// The search segment over the skills.
