@@ -1,5 +1,7 @@
 //! Compiles the configuration into the binary. All logic lives in `codegen/`.
 
+#![expect(clippy::disallowed_methods, reason = "a build script is told everything through its environment")]
+
 use std::env;
 use std::path::PathBuf;
 

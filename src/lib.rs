@@ -1,3 +1,5 @@
 //! evokore.
 
 pub mod catalog;
+pub mod dotenv;
+pub mod env_vars;
