@@ -52,14 +52,16 @@ pub fn run(repository: &Path, out_dir: &Path, variable: &dyn Fn(&str) -> Option<
 }
 
 impl Script {
+    /// An error becomes the lines a person reads, a note one line: Cargo repeats notes with every build.
     fn report(&mut self, problem: &Problem) {
-        let kind = match problem.severity {
-            Severity::Error => "error",
-            Severity::Note => "warning",
-        };
-        let text = problem.to_string();
-        let text = text.split_once(": ").map_or(text.as_str(), |(_, rest)| rest);
-        self.lines.extend(text.lines().map(|line| format!("cargo::{kind}={line}")));
+        match problem.severity {
+            Severity::Error => {
+                let text = problem.to_string();
+                let text = text.split_once(": ").map_or(text.as_str(), |(_, rest)| rest);
+                self.lines.extend(text.lines().map(|line| format!("cargo::error={line}")));
+            }
+            Severity::Note => self.lines.push(format!("cargo::warning={}", problem.in_one_line())),
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::errors::ParseErrorKind;
 use jsonc_parser::{CollectOptions, ParseOptions};
 
-use crate::problem::{Problem, did_you_mean};
-use crate::source::Source;
+use crate::problem::{Problem, Severity, did_you_mean};
+use crate::source::{Position, Source};
 
 /// A value and the bytes it was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,19 @@ fn syntax_hint(kind: &ParseErrorKind) -> Option<&'static str> {
     })
 }
 
+/// The problem that a strict reader's `error` about `source` is; `what` says what the text should have been.
+pub fn strict_problem(source: &Source, what: &str, error: &serde_json::Error) -> Problem {
+    let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let at = source.offset(Position { line: narrow(error.line()), column: narrow(error.column()) });
+    let text = error.to_string();
+    let text = text.split(" at line ").next().unwrap_or(&text);
+    Problem::error(format!("no {what}: {}", lower_first(text))).at(source, at..at)
+}
+
 fn lower_first(text: &str) -> String {
+    if text.starts_with("EOF") {
+        return text.replacen("EOF", "the text ends", 1);
+    }
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
@@ -86,13 +98,25 @@ impl<'a> Reader<'a> {
 
     /// Reports that `value`, known as `what`, is not `wanted`.
     pub fn wrong(&mut self, what: &str, wanted: &str, value: &Value<'_>) {
-        let problem = Problem::error(format!("{what} must be {wanted}, but is {}", kind(value)));
+        let problem = Problem::error(format!("{what} must be {wanted}, but is {}", shown(value)));
         self.report(problem.maybe_hint(conversion(wanted, value)), span(value));
     }
 
     /// The members of an object. A later member of the same name is a problem; the first counts. Names that start with
     /// `_` and members that are `null` are passed over.
     pub fn members<'v, 't>(&mut self, object: &'v Object<'t>) -> Vec<&'v ObjectProp<'t>> {
+        self.members_or(object, |name| {
+            Problem::error(format!("the key `{name}` stands twice in the same object"))
+                .hint("delete one of the two; readers of JSON disagree about which one counts")
+        })
+    }
+
+    /// [`Reader::members`], with the problem that a later member of the same name is.
+    pub fn members_or<'v, 't>(
+        &mut self,
+        object: &'v Object<'t>,
+        twice: impl Fn(&str) -> Problem,
+    ) -> Vec<&'v ObjectProp<'t>> {
         let mut seen = BTreeSet::new();
         let mut members = Vec::new();
         for property in &object.properties {
@@ -101,11 +125,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             if !seen.insert(name) {
-                self.report(
-                    Problem::error(format!("the key `{name}` stands twice in the same object"))
-                        .hint("delete one of the two; readers of JSON disagree about which one counts"),
-                    key_span(property),
-                );
+                self.report(twice(name), key_span(property));
             } else if !matches!(property.value, Value::NullKeyword(_)) {
                 members.push(property);
             }
@@ -114,15 +134,17 @@ impl<'a> Reader<'a> {
     }
 
     /// Reports the member `property`, which is none of `known`: a slip of the fingers stops the build, anything else
-    /// is passed over with a note.
-    pub fn unknown_key(&mut self, property: &ObjectProp<'_>, known: &[&str], place: &str) {
+    /// is passed over with a note. Returns whether it was a slip.
+    pub fn unknown_key(&mut self, property: &ObjectProp<'_>, known: &[&str], place: &str) -> bool {
         let name = property.name.as_str();
         let problem = match did_you_mean(name, known.iter().copied()) {
             Some(hint) => Problem::error(format!("unknown key `{name}` in {place}")).hint(hint),
             None => Problem::note(format!("the key `{name}` in {place} has no meaning here and is ignored"))
                 .hint(format!("keys read here: {}", known.join(", "))),
         };
+        let slip = problem.severity == Severity::Error;
         self.report(problem, key_span(property));
+        slip
     }
 
     /// The value as an object.
@@ -172,7 +194,7 @@ impl<'a> Reader<'a> {
     pub fn texts(&mut self, what: &str, value: &Value<'_>) -> Option<Vec<Spanned<String>>> {
         match value {
             Value::Array(list) => {
-                let element = format!("every element of {what}");
+                let element = format!("an element of {what}");
                 Some(list.elements.iter().filter_map(|value| self.text(&element, value)).collect())
             }
             other => {
@@ -227,14 +249,15 @@ pub fn key_span(property: &ObjectProp<'_>) -> Range<usize> {
     range.start..range.end
 }
 
-fn kind(value: &Value<'_>) -> &'static str {
+/// A value as messages call it: what it is, or itself where that is short.
+fn shown(value: &Value<'_>) -> String {
     match value {
-        Value::StringLit(_) => "a string",
-        Value::NumberLit(_) => "a number",
-        Value::BooleanLit(_) => "a boolean",
-        Value::Object(_) => "an object",
-        Value::Array(_) => "a list",
-        Value::NullKeyword(_) => "null",
+        Value::StringLit(_) => "a string".to_owned(),
+        Value::NumberLit(number) => number.value.to_owned(),
+        Value::BooleanLit(flag) => flag.value.to_string(),
+        Value::Object(_) => "an object".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::NullKeyword(_) => "null".to_owned(),
     }
 }
 

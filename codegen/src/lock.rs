@@ -13,6 +13,7 @@ use evokore_catalog::tool::Annotations;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::json::strict_problem;
 use crate::problem::Problem;
 use crate::source::Source;
 use crate::tokens::Counts;
@@ -62,6 +63,9 @@ pub enum Body {
 /// The version of the format that this compiler reads and writes.
 pub const FORMAT: u32 = 1;
 
+/// What to do about a lock that cannot be used.
+const ANEW: &str = "make the lock anew; it is not meant to be edited";
+
 #[derive(Deserialize)]
 struct File<'a> {
     lock: u32,
@@ -110,17 +114,14 @@ pub fn read(sources: &[Source], problems: &mut Vec<Problem>) -> Vec<Lock> {
 }
 
 fn read_one(source: &Source, problems: &mut Vec<Problem>) -> Option<Lock> {
-    let mut report = |message: String| {
-        let hint = "make the lock anew; it is not meant to be edited";
-        problems.push(Problem::error(message).in_file(&source.path).hint(hint));
-    };
     let file: File<'_> = match serde_json::from_str(&source.text) {
         Ok(file) => file,
         Err(error) => {
-            report(format!("no lock file: {error}"));
+            problems.push(strict_problem(source, "lock file", &error).hint(ANEW));
             return None;
         }
     };
+    let mut report = |message: String| problems.push(Problem::error(message).in_file(&source.path).hint(ANEW));
     if file.lock != FORMAT {
         report(format!("the lock has format {}, this build reads {FORMAT}", file.lock));
         return None;

@@ -89,11 +89,14 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
         Counting::Configured => Counter::new(&[encoding], inputs.known_counts.clone()),
         Counting::Everything => Counter::new(&Encoding::ALL, Default::default()),
     };
-    let mut names = Names::new(&natives, &config.servers, &locks);
+    let broken = problems.iter().any(|problem| problem.severity == Severity::Error);
+    let mut names = Names::new(&natives, &config.servers, &locks, broken);
     let list_output = config.discovery.list_output_schemas;
     let tools = tools::build(&natives, &config.servers, &locks, &names, list_output, &mut counter, &mut problems);
     let skills = skills(inputs, &mut counter, &mut problems);
-    check_servers(inputs, &config, &locks, &mut problems);
+    if !broken {
+        check_servers(inputs, &config, &locks, &mut problems);
+    }
     let profiles = all_profiles(inputs, &config, &tools, skills, &mut names, &mut counter, &mut problems);
     let active_profile = active_profile(inputs, &config, &mut problems);
     let policy = policy(inputs.permissions.as_ref(), &mut names, &mut problems).compile();

@@ -16,16 +16,18 @@ pub struct Names {
     natives: BTreeSet<String>,
     ids: Vec<String>,
     locked: BTreeSet<String>,
+    /// Whether an input that brings names could not be read, so that an unknown name may be none of its own fault.
+    partial: bool,
     /// Names taken on trust because their server has no lock, by server id.
     pub unchecked: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Names {
-    /// The names of `natives` and of the locked tools of `servers`.
-    pub fn new(natives: &[NativeTool], servers: &[Server], locks: &[Lock]) -> Names {
+    /// The names of `natives` and of the locked tools of `servers`; `partial` when some inputs could not be read.
+    pub fn new(natives: &[NativeTool], servers: &[Server], locks: &[Lock], partial: bool) -> Names {
         let natives: BTreeSet<String> = natives.iter().map(|tool| tool.name.clone()).collect();
         let ids: Vec<String> = servers.iter().map(|server| server.id.value.clone()).collect();
-        let mut names = Names { known: natives.clone(), natives, ids, ..Names::default() };
+        let mut names = Names { known: natives.clone(), natives, ids, partial, ..Names::default() };
         for lock in locks.iter().filter(|lock| names.ids.contains(&lock.server)) {
             let exposed: Vec<String> = lock.tools.iter().map(|tool| names.expose(&lock.server, &tool.name)).collect();
             names.known.extend(exposed);
@@ -48,6 +50,7 @@ impl Names {
         }
         let ids: Vec<&str> = self.ids.iter().map(String::as_str).collect();
         match owner(name, &ids).map(str::to_owned) {
+            _ if self.partial => None,
             Some(id) if !self.locked.contains(&id) => {
                 self.unchecked.entry(id).or_default().insert(name.to_owned());
                 None

@@ -8,6 +8,7 @@ use evokore_catalog::render::Definition;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::json::strict_problem;
 use crate::problem::Problem;
 use crate::source::Source;
 
@@ -43,11 +44,8 @@ fn elements<'s>(source: &'s Source, problems: &mut Vec<Problem>) -> Vec<&'s str>
     match serde_json::from_str::<Vec<&RawValue>>(&source.text) {
         Ok(list) => list.into_iter().map(RawValue::get).collect(),
         Err(error) => {
-            let line = u32::try_from(error.line()).unwrap_or(u32::MAX);
-            let column = u32::try_from(error.column()).unwrap_or(u32::MAX);
-            let at = source.offset(crate::source::Position { line, column });
             problems.push(
-                Problem::error(format!("no list of tool definitions: {error}")).at(source, at..at).hint(
+                strict_problem(source, "list of tool definitions", &error).hint(
                     "a file of native tools is one JSON list of objects with `name`, `description`, `inputSchema`",
                 ),
             );

@@ -171,8 +171,8 @@ impl Reader<'_> {
         let found = LEVELS.iter().find(|(name, _)| name == text);
         if found.is_none() {
             let hint = did_you_mean(text, LEVELS.iter().map(|(name, _)| *name));
-            let message = format!("{what} is `{text}`, which is none of `allow`, `require_approval`, `deny`");
-            self.report(Problem::error(message).maybe_hint(hint), path, true);
+            let hint = hint.unwrap_or_else(|| "write `allow`, `require_approval` or `deny`".to_owned());
+            self.report(Problem::error(format!("{what} is `{text}`, which is no level")).hint(hint), path, true);
         }
         found.map(|(_, access)| *access)
     }

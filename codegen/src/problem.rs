@@ -71,6 +71,17 @@ impl Problem {
         self
     }
 
+    /// Message, place and hint in one line.
+    pub fn in_one_line(&self) -> String {
+        let place = match (self.file.as_str(), self.line) {
+            ("", _) => String::new(),
+            (file, 0) => format!(" ({file})"),
+            (file, line) => format!(" ({file}:{line}:{})", self.column),
+        };
+        let hint = self.hint.as_ref().map_or_else(String::new, |hint| format!("; hint: {hint}"));
+        format!("{}{place}{hint}", self.message)
+    }
+
     /// The same, about the whole file `path`.
     #[must_use]
     pub fn in_file(mut self, path: &str) -> Problem {

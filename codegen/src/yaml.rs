@@ -65,7 +65,8 @@ pub fn parse(source: &Source, problems: &mut Vec<Problem>) -> Option<Node> {
                 Some(location) => {
                     let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
                     let position = Position { line: narrow(location.line()), column: narrow(location.column()) };
-                    let at = source.offset(position);
+                    // An end of text lies behind the last line break, where there is nothing to show.
+                    let at = source.offset(position).min(source.text.trim_end().len());
                     Problem::error(message).at(source, at..at)
                 }
                 None => Problem::error(message).in_file(&source.path),

@@ -51,17 +51,8 @@ pub enum Visible {
 }
 
 const KEYS: &[&str] = &["activeProfile", "profiles", "tokenizer", "listOutputSchemas"];
-const PROFILE_KEYS: &[&str] = &[
-    "alwaysVisible",
-    "description",
-    "mandatoryInjectionSkills",
-    "tokenBudget",
-    "schemaMode",
-    "activation",
-    "token_budget",
-    "budget",
-    "maxTokens",
-];
+const PROFILE_KEYS: &[&str] =
+    &["alwaysVisible", "description", "mandatoryInjectionSkills", "tokenBudget", "schemaMode", "activation"];
 
 pub(super) fn read(reader: &mut Reader<'_>, object: &Object<'_>) -> Discovery {
     let mut discovery = Discovery::default();
@@ -81,7 +72,7 @@ pub(super) fn read(reader: &mut Reader<'_>, object: &Object<'_>) -> Discovery {
             "listOutputSchemas" => {
                 discovery.list_output_schemas = reader.flag("`discovery.listOutputSchemas`", value).unwrap_or(false);
             }
-            _ => reader.unknown_key(property, KEYS, "`discovery`"),
+            _ => _ = reader.unknown_key(property, KEYS, "`discovery`"),
         }
     }
     discovery
@@ -121,7 +112,7 @@ fn profile(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> Option<Profile> {
                 let ways = [("list", Activation::List), ("stable", Activation::Stable)];
                 profile.activation = reader.choice(&what, value, &ways).unwrap_or_default();
             }
-            _ => reader.unknown_key(property, PROFILE_KEYS, &place),
+            _ => _ = reader.unknown_key(property, PROFILE_KEYS, &place),
         }
     }
     match visible {

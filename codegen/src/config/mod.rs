@@ -83,7 +83,7 @@ fn top_level(reader: &mut Reader<'_>, object: &Object<'_>, config: &mut Config) 
                         .hint("set environment variables, and write `${NAME}` where `${input:…}` stands"),
                     key_span(property),
                 ),
-                None => reader.unknown_key(property, KEYS, "the configuration"),
+                None => _ = reader.unknown_key(property, KEYS, "the configuration"),
             },
         }
     }
@@ -100,14 +100,14 @@ fn servers(reader: &mut Reader<'_>, property: &ObjectProp<'_>, servers: &mut Vec
         return;
     }
     let Some(object) = reader.object(&format!("`{key}`"), &property.value) else { return };
-    for entry in reader.members(object) {
+    let twice = |id: &str| {
+        Problem::error(format!("the server id `{id}` is given to two servers"))
+            .hint("rename one of them; upper and lower case count as the same")
+    };
+    for entry in reader.members_or(object, twice) {
         let id = entry.name.as_str();
         if servers.iter().any(|server| server.id.value.eq_ignore_ascii_case(id)) {
-            reader.report(
-                Problem::error(format!("the server id `{id}` is given to two servers"))
-                    .hint("rename one of them; upper and lower case count as the same"),
-                key_span(entry),
-            );
+            reader.report(twice(id), key_span(entry));
             continue;
         }
         if let Some(server) = server::read(reader, entry) {

@@ -227,7 +227,7 @@ fn other_member(
                 Problem::note(format!("{what} is another program's key and is ignored")).hint(*hint),
                 key_span(property),
             ),
-            None => reader.unknown_key(property, KEYS, place),
+            None => parts.broken |= reader.unknown_key(property, KEYS, place),
         },
     }
 }

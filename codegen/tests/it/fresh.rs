@@ -1,0 +1,28 @@
+//! The shipped configuration compiles without a word, and `generated/` is what it makes.
+
+use evokore_codegen::inputs::{Inputs, Roots};
+use evokore_codegen::model::{Counting, compile};
+use evokore_codegen::{emit, review};
+
+use crate::support::{repository, show};
+
+#[test]
+fn generated_is_up_to_date() {
+    let compilation = compile(&Inputs::read(&Roots::new(repository(), None, None)), Counting::Everything);
+    assert!(compilation.problems.is_empty(), "{}", show(&compilation));
+    let differences = review::compare(&repository().join("generated"), &review::render(&compilation.model))
+        .expect("generated/ is there");
+    let shown: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    assert!(differences.is_empty(), "generated/ is stale:\n{}\nhint: run `cargo codegen`", shown.join("\n"));
+}
+
+#[test]
+fn the_same_inputs_give_the_same_bytes() {
+    let roots = Roots::new(repository(), None, None);
+    let mut known = Inputs::read(&roots);
+    known.known_counts.add_table(&std::fs::read_to_string(roots.token_counts()).expect("the table is committed"));
+    let build = compile(&known, Counting::Configured);
+    assert_eq!(build.model.counter.counted, 0, "the committed counts cover every text, so a build loads no tokenizer");
+    let review = compile(&Inputs::read(&roots), Counting::Everything);
+    assert_eq!(emit::emit(&build.model), emit::emit(&review.model));
+}

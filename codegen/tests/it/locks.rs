@@ -1,0 +1,116 @@
+//! What is said about locks, and what they put into the catalog.
+
+use expect_test::{Expect, expect};
+
+use crate::support::{CONFIG, FS_LOCK, Small};
+
+fn check(path: &str, lock: &str, expected: Expect) {
+    expected.assert_eq(&Small::new(CONFIG).lock(path, lock).shown());
+}
+
+#[test]
+fn broken_locks() {
+    check(
+        "locks/fs.json",
+        "{",
+        expect![[r#"
+            error: no lock file: the text ends while parsing an object
+              --> locks/fs.json:1:1
+              |
+            1 | {
+              | ^
+            hint: make the lock anew; it is not meant to be edited
+        "#]],
+    );
+    check(
+        "locks/fs.json",
+        &FS_LOCK.replace("\"lock\":1", "\"lock\":2"),
+        expect![[r#"
+        error: the lock has format 2, this build reads 1
+          --> locks/fs.json
+        hint: make the lock anew; it is not meant to be edited
+    "#]],
+    );
+    check(
+        "locks/fs.json",
+        &FS_LOCK.replace("digest", "some"),
+        expect![[r#"
+        error: the lock is of kind `some`, which is neither `full` nor `digest`
+          --> locks/fs.json
+        hint: make the lock anew; it is not meant to be edited
+    "#]],
+    );
+    check(
+        "locks/git.json",
+        FS_LOCK,
+        expect![[r#"
+        error: the lock is for server `fs`, but the file is named after `git`
+          --> locks/git.json
+        hint: make the lock anew; it is not meant to be edited
+    "#]],
+    );
+    check(
+        "locks/fs.json",
+        &FS_LOCK.replace("write_file", "read_file"),
+        expect![[r#"
+        error: the lock of `fs` holds the tool `read_file` twice
+          --> locks/fs.json
+        hint: make the lock anew; it is not meant to be edited
+    "#]],
+    );
+    check(
+        "locks/fs.json",
+        &FS_LOCK.replace("\"digest\"", "\"full\""),
+        expect![[r#"
+        error: the lock of `fs`: tool `read_file` has no definition
+          --> locks/fs.json
+        hint: make the lock anew; it is not meant to be edited
+
+        error: the lock of `fs`: tool `write_file` has no definition
+          --> locks/fs.json
+        hint: make the lock anew; it is not meant to be edited
+    "#]],
+    );
+}
+
+#[test]
+fn a_lock_without_its_server() {
+    check(
+        "locks/other.json",
+        &FS_LOCK.replace("\"fs\"", "\"other\""),
+        expect![[r#"
+        note: the lock of `other` belongs to no configured server
+          --> locks/other.json
+        hint: delete the file, or configure the server
+    "#]],
+    );
+}
+
+#[test]
+fn locked_tools_come_after_natives_in_configured_order() {
+    let config = r#"{ "servers": { "z": { "command": "x" }, "off": { "command": "x", "disabled": true }, "fs": { "command": "x" } } }"#;
+    let mut small = Small::new(config);
+    for id in ["z", "off"] {
+        let text = FS_LOCK.replace("\"fs\"", &format!("\"{id}\""));
+        small.0.locks.push(crate::support::source(&format!("locks/{id}.json"), &text));
+    }
+    let compilation = small.compile();
+    assert_eq!(compilation.problems, []);
+    let names: Vec<&str> = compilation.model.tools.iter().map(|tool| tool.name).collect();
+    assert_eq!(names[4..], ["z_read_file", "z_write_file", "fs_read_file", "fs_write_file"]);
+}
+
+#[test]
+fn full_locks_bring_definitions_under_exposed_names() {
+    let lock = r#"{"lock":1,"kind":"full","server":"discover","tools":[
+      {"name":"tools","sha256":"SHA","definition":{"description":"d","name":"tools","inputSchema":{"type":"object","n":1.0}}}]}"#;
+    let definition = r#"{"description":"d","name":"tools","inputSchema":{"type":"object","n":1.0}}"#;
+    let lock = lock.replace("SHA", &evokore_catalog::canonical::canonical_sha256(definition));
+    let config = r#"{ "servers": { "discover": { "command": "x", "boot": "lazy" } } }"#;
+    let compilation = Small::new(config).lock("locks/discover.json", &lock).compile();
+    assert_eq!(compilation.problems, []);
+    let tool = compilation.model.tools.last().unwrap();
+    expect![[r#"{"description":"d","name":"discover_tools_17d9ca52","inputSchema":{"type":"object","n":1.0}}"#]]
+        .assert_eq(tool.json.unwrap().full);
+    expect![[r#"{"name":"discover_tools_17d9ca52","description":"d","inputSchema":{"type":"object","properties":{},"x-evokore-schema-deferred":true},"_meta":{"schema_deferred":true}}"#]].assert_eq(tool.json.unwrap().deferred);
+}

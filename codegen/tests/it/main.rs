@@ -1,0 +1,16 @@
+//! Tests of the compiler as a whole.
+
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
+
+mod build_script;
+mod cli;
+mod config;
+mod dependencies;
+mod fresh;
+mod handed;
+mod hostile;
+mod locks;
+mod natives;
+mod policy;
+mod profiles;
+mod support;

@@ -1,0 +1,289 @@
+//! What is said about `permissions.yml`: nothing in it may be misread in silence.
+
+use expect_test::{Expect, expect};
+
+use crate::support::{CONFIG, Small};
+
+fn check(policy: &str, expected: Expect) {
+    expected.assert_eq(&Small::new(CONFIG).policy(policy).shown());
+}
+
+#[test]
+fn levels() {
+    check(
+        "rules:\n  fs_read_file: Allow\n  fs_write_file: denied # no\n  discover_tools: no\n  describe_tool: false\n  execute_skill:\n",
+        expect![[r#"
+            error: the access to `fs_read_file` is `Allow`, which is no level
+              --> permissions.yml:2:17
+              |
+            2 |   fs_read_file: Allow
+              |                 ^^^^^
+            hint: did you mean `allow`?
+
+            error: the access to `fs_write_file` is `denied`, which is no level
+              --> permissions.yml:3:18
+              |
+            3 |   fs_write_file: denied # no
+              |                  ^^^^^^
+            hint: write `allow`, `require_approval` or `deny`
+
+            error: the access to `discover_tools` is `no`, which is no level
+              --> permissions.yml:4:19
+              |
+            4 |   discover_tools: no
+              |                   ^^
+            hint: write `allow`, `require_approval` or `deny`
+
+            error: the access to `describe_tool` must be a level, but is a boolean
+              --> permissions.yml:5:18
+              |
+            5 |   describe_tool: false
+              |                  ^^^^^
+            hint: write `allow`, `require_approval` or `deny`
+
+            error: the access to `execute_skill` must be a level, but is empty
+              --> permissions.yml:6:3
+              |
+            6 |   execute_skill:
+              |   ^^^^^^^^^^^^^
+            hint: write `allow`, `require_approval` or `deny`
+        "#]],
+    );
+}
+
+#[test]
+fn names() {
+    check(
+        "rules:\n  fs_reed_file: deny\n  \"fs_*\": deny\n  git_status: allow\n  slack_post: deny\nroles:\n  r:\n    \
+         default_permission: deny\n    overrides:\n      fs_write_fil: allow\n",
+        expect![[r#"
+            error: this rule is for the unknown tool `fs_reed_file`
+              --> permissions.yml:2:3
+              |
+            2 |   fs_reed_file: deny
+              |   ^^^^^^^^^^^^
+            hint: did you mean `fs_read_file`?
+
+            error: `fs_*` is a pattern, which a rule must not be
+              --> permissions.yml:3:3
+              |
+            3 |   "fs_*": deny
+              |   ^^^^^^
+            hint: name every tool, each on its own line
+
+            error: this rule is for the unknown tool `slack_post`
+              --> permissions.yml:5:3
+              |
+            5 |   slack_post: deny
+              |   ^^^^^^^^^^
+            hint: it is no native tool, and no configured server id starts it (`<id>_<tool>`)
+
+            error: this rule is for the unknown tool `fs_write_fil`
+              --> permissions.yml:10:7
+               |
+            10 |       fs_write_fil: allow
+               |       ^^^^^^^^^^^^
+            hint: did you mean `fs_write_file`?
+
+            note: server `git` has no lock, so 1 of its tool names cannot be checked, among them `git_status`
+            hint: record its tools: cargo codegen lock --server git --from TOOLS_LIST.json
+        "#]],
+    );
+}
+
+#[test]
+fn shapes() {
+    check(
+        "rules:\n  - fs_read_file: deny\n",
+        expect![[r#"
+        error: `rules` must be a mapping, but is a list
+          --> permissions.yml:1:1
+          |
+        1 | rules:
+          | ^^^^^
+        hint: write `name: value`, one a line
+    "#]],
+    );
+    check(
+        "rule:\n  fs_read_file: deny\nversion: 1\n_note: x\nx-more: y\n",
+        expect![[r#"
+        error: unknown key `rule` in the policy
+          --> permissions.yml:1:1
+          |
+        1 | rule:
+          | ^^^^
+        hint: did you mean `rules`?
+
+        error: unknown key `version` in the policy
+          --> permissions.yml:3:1
+          |
+        3 | version: 1
+          | ^^^^^^^
+        hint: known keys: `rules`, `roles`, `active_role`
+    "#]],
+    );
+    check(
+        "rules:\n\tfs_read_file: deny\n",
+        expect![[r#"
+        error: a tab indents this line, which YAML does not allow
+          --> permissions.yml:2:1
+          |
+        2 |  fs_read_file: deny
+          | ^
+        hint: use blanks
+    "#]],
+    );
+    check(
+        "rules:\n  fs_read_file: deny\n  fs_read_file: allow\n",
+        expect![[r#"
+        error: the key `fs_read_file` stands twice in `rules`
+          --> permissions.yml:3:3
+          |
+        3 |   fs_read_file: allow
+          |   ^^^^^^^^^^^^
+        hint: delete one of the two
+    "#]],
+    );
+    check(
+        "rules: { fs_read_file: deny\n",
+        expect![[r#"
+            error: no valid YAML: did not find expected ',' or '}'
+              --> permissions.yml:1:28
+              |
+            1 | rules: { fs_read_file: deny
+              |                            ^
+        "#]],
+    );
+    check(
+        "just text\n",
+        expect![[r#"
+        error: the policy must be a mapping, but is a string
+          --> permissions.yml
+        hint: write `name: value`, one a line
+    "#]],
+    );
+    check(
+        "rules:\n  1: deny\n",
+        expect![[r#"
+        error: `rules` has a key that is a number, not a name
+          --> permissions.yml:1:1
+          |
+        1 | rules:
+          | ^^^^^
+        hint: put the key into quotes
+    "#]],
+    );
+    check(
+        "# nothing\n",
+        expect![[r#"
+
+        "#]],
+    );
+}
+
+#[test]
+fn roles() {
+    check(
+        "active_role: admn\nroles:\n  admin:\n    description: all\n    default_permision: allow\n  other:\n    \
+         default_permission: some\n  third: deny\n",
+        expect![[r#"
+            error: the active role `admn` is not defined
+              --> permissions.yml:1:14
+              |
+            1 | active_role: admn
+              |              ^^^^
+            hint: did you mean `admin`?
+
+            error: the role `admin` has no `default_permission`
+              --> permissions.yml:3:3
+              |
+            3 |   admin:
+              |   ^^^^^
+            hint: add `default_permission: deny`, or another level
+
+            error: unknown key `default_permision` in the role `admin`
+              --> permissions.yml:5:5
+              |
+            5 |     default_permision: allow
+              |     ^^^^^^^^^^^^^^^^^
+            hint: did you mean `default_permission`?
+
+            error: `default_permission` of the role `other` is `some`, which is no level
+              --> permissions.yml:7:25
+              |
+            7 |     default_permission: some
+              |                         ^^^^
+            hint: write `allow`, `require_approval` or `deny`
+
+            error: the role `third` must be a mapping, but is a string
+              --> permissions.yml:8:3
+              |
+            8 |   third: deny
+              |   ^^^^^
+            hint: write `name: value`, one a line
+        "#]],
+    );
+    check(
+        "active_role: admin\n",
+        expect![[r#"
+        error: the active role `admin` is not defined
+          --> permissions.yml:1:14
+          |
+        1 | active_role: admin
+          |              ^^^^^
+        hint: there are no roles
+    "#]],
+    );
+    check(
+        "active_role: [admin]\n",
+        expect![[r#"
+        error: `active_role` must be the name of a role, but is a list
+          --> permissions.yml:1:14
+          |
+        1 | active_role: [admin]
+          |              ^^^^^^^
+        hint: name one of `roles`, or delete the line
+    "#]],
+    );
+}
+
+#[test]
+fn a_policy_compiles_to_what_it_says() {
+    let compilation = Small::new(CONFIG)
+        .policy(
+            "rules: {fs_write_file: require_approval, fs_read_file: allow}\nactive_role: r\nroles:\n  r:\n    \
+             default_permission: deny\n    overrides: {\"fs_read_file\": allow}\n",
+        )
+        .compile();
+    assert_eq!(compilation.problems, []);
+    expect![[r#"
+        Policy {
+            rules: [
+                (
+                    "fs_read_file",
+                    Allow,
+                ),
+                (
+                    "fs_write_file",
+                    RequireApproval,
+                ),
+            ],
+            roles: [
+                Role {
+                    name: "r",
+                    description: "",
+                    default_permission: Deny,
+                    overrides: [
+                        (
+                            "fs_read_file",
+                            Allow,
+                        ),
+                    ],
+                },
+            ],
+            active_role: Some(
+                "r",
+            ),
+        }"#]]
+    .assert_eq(&format!("{:#?}", compilation.model.policy));
+}
