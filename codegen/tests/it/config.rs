@@ -98,9 +98,7 @@ fn no_servers() {
 fn comments_commas_and_bom_are_fine() {
     check(
         "\u{feff}{ // why\n \"mcpServers\": { \"fs\": { /* x */ \"command\": \"x\", \"args\": [\"http://a//b\",], }, }, }",
-        expect![[r#"
-
-        "#]],
+        expect![[""]],
     );
 }
 

@@ -5,6 +5,7 @@ use std::process::Command;
 use crate::support::repository;
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "Cargo's own variable, not one of the server's")]
 fn the_runtime_is_free_of_the_compiler() {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

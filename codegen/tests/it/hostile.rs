@@ -3,7 +3,7 @@
 use evokore_codegen::source::Source;
 use proptest::prelude::*;
 
-use crate::support::{CONFIG, FS_LOCK, NATIVES, Small};
+use crate::support::{CONFIG, FS_LOCK, NATIVES, Small, show};
 
 const RICH: &str = include_str!("../../../mcp.config.json");
 const POLICY: &str = include_str!("../../../permissions.yml");
@@ -31,12 +31,13 @@ fn survives(bytes: &[u8], place: impl Fn(&mut Small, Source)) {
     let Ok(source) = Source::from_bytes("mcp.config.json", bytes) else { return };
     let mut small = Small::new(CONFIG);
     place(&mut small, source);
-    let shown = small.shown();
-    assert!(!shown.is_empty());
+    let compilation = small.compile();
+    assert!(!compilation.model.profiles.is_empty(), "the built-in profile is always there");
+    show(&compilation);
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_bytes_as_configuration(bytes in prop::collection::vec(any::<u8>(), 0..200)) {

@@ -173,12 +173,7 @@ fn shapes() {
         hint: put the key into quotes
     "#]],
     );
-    check(
-        "# nothing\n",
-        expect![[r#"
-
-        "#]],
-    );
+    check("# nothing\n", expect![[""]]);
 }
 
 #[test]

@@ -184,12 +184,7 @@ fn the_active_profile() {
         hint: known profiles: `coding`, `default`
     "#]],
     );
-    check(
-        r#"{ "activeProfile": "default" }"#,
-        expect![[r#"
-
-        "#]],
-    );
+    check(r#"{ "activeProfile": "default" }"#, expect![[""]]);
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl Small {
 /// The problems of a compilation as a person reads them.
 pub(crate) fn show(compilation: &Compilation) -> String {
     let problems: Vec<String> = compilation.problems.iter().map(ToString::to_string).collect();
-    problems.join("\n\n") + "\n"
+    if problems.is_empty() { String::new() } else { problems.join("\n\n") + "\n" }
 }
 
 /// An input called `path`.
