@@ -6,7 +6,7 @@ use evokore_catalog::permission::Policy;
 use evokore_catalog::server::{Boot, LockKind, ServerSpec, Transport};
 use evokore_catalog::skill::SkillEntry;
 
-use crate::config::{self, Config, Server};
+use crate::config::{self, Config, DEFAULT, Profile, Server};
 use crate::inputs::{Inputs, PERMISSIONS};
 use crate::leak::{leak, leak_all};
 use crate::lock::{self, Lock};
@@ -207,19 +207,23 @@ fn all_profiles(
     problems: &mut Vec<Problem>,
 ) -> Vec<Projection> {
     let encoding = config.discovery.tokenizer;
-    let mut all = vec![profiles::default_profile(tools, counter, encoding)];
-    let Some(source) = &inputs.config else { return all };
-    let mut wanted: Vec<_> = config.discovery.profiles.iter().collect();
+    let is_default = |profile: &&Profile| profile.name.value == DEFAULT;
+    let built_in = profiles::built_in();
+    let mut wanted: Vec<&Profile> = config.discovery.profiles.iter().filter(|profile| !is_default(profile)).collect();
     if let Some(set) = &inputs.profile_set {
         check_profile_set(set, config, problems);
         wanted.retain(|profile| set.contains(&profile.name.value));
     }
     wanted.sort_by(|a, b| a.name.value.cmp(&b.name.value));
+    wanted.insert(0, config.discovery.profiles.iter().find(is_default).unwrap_or(&built_in));
+    let mut all = Vec::new();
     for profile in wanted {
-        profiles::check_names(source, profile, names, problems);
         let projection = profiles::compile(profile, tools, counter, encoding);
-        profiles::check_budget(source, profile, &projection, tools, encoding, problems);
-        profiles::check_skills(source, profile, &projection.entry, skills, problems);
+        if let Some(source) = &inputs.config {
+            profiles::check_names(source, profile, names, problems);
+            profiles::check_budget(source, profile, &projection, tools, encoding, problems);
+            profiles::check_skills(source, profile, &projection.entry, skills, problems);
+        }
         all.push(projection);
     }
     all
@@ -227,7 +231,7 @@ fn all_profiles(
 
 fn check_profile_set(set: &[String], config: &Config, problems: &mut Vec<Problem>) {
     let known: BTreeSet<&str> = config.discovery.profiles.iter().map(|profile| profile.name.value.as_str()).collect();
-    for name in set.iter().filter(|name| *name != "default" && !known.contains(name.as_str())) {
+    for name in set.iter().filter(|name| *name != DEFAULT && !known.contains(name.as_str())) {
         let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let hint = did_you_mean(name, known.iter().copied()).unwrap_or(format!("known profiles: {list}"));
         problems.push(Problem::error(format!("`EVOKORE_PROFILE_SET` names the unknown profile `{name}`")).hint(hint));
@@ -236,18 +240,19 @@ fn check_profile_set(set: &[String], config: &Config, problems: &mut Vec<Problem
 
 fn active_profile(inputs: &Inputs, config: &Config, problems: &mut Vec<Problem>) -> Option<&'static str> {
     let (Some(source), Some(active)) = (&inputs.config, &config.discovery.active_profile) else { return None };
-    let known = || config.discovery.profiles.iter().map(|profile| profile.name.value.as_str()).chain(["default"]);
+    let profiles = config.discovery.profiles.iter().map(|profile| profile.name.value.as_str());
+    let known: BTreeSet<&str> = profiles.chain([DEFAULT]).collect();
     let mut refuse = |message: String, hint: String| {
         problems.push(Problem::error(message).at(source, active.range.clone()).hint(hint));
         None
     };
-    if !known().any(|name| name == active.value) {
-        let list = known().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        let hint = did_you_mean(&active.value, known()).unwrap_or(format!("known profiles: {list}"));
+    if !known.contains(active.value.as_str()) {
+        let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let hint = did_you_mean(&active.value, known.iter().copied()).unwrap_or(format!("known profiles: {list}"));
         return refuse(format!("the active profile `{}` is not defined", active.value), hint);
     }
     match &inputs.profile_set {
-        Some(set) if active.value != "default" && !set.contains(&active.value) => refuse(
+        Some(set) if active.value != DEFAULT && !set.contains(&active.value) => refuse(
             format!("the active profile `{}` is left out by `EVOKORE_PROFILE_SET`", active.value),
             format!("add `{}` to the set, or make another profile active", active.value),
         ),

@@ -7,7 +7,8 @@ use evokore_catalog::project::always_visible;
 use evokore_catalog::skill::SkillEntry;
 use evokore_catalog::tool::Source as Origin;
 
-use crate::config::{Profile, Visible};
+use crate::config::{DEFAULT, Profile, Visible};
+use crate::json::Spanned;
 use crate::leak::{leak, leak_all};
 use crate::names::Names;
 use crate::problem::{Problem, did_you_mean};
@@ -24,23 +25,23 @@ pub struct Projection {
     pub counts: ModeCounts,
 }
 
-/// The built-in profile.
-pub fn default_profile(tools: &[Tool], counter: &mut Counter, encoding: Encoding) -> Projection {
-    let entry = ProfileEntry {
-        name: "default",
-        description: "every native tool; proxied tools are discovered",
-        visible: Visibility::AllNative,
-        bits: &[],
-        mandatory_skills: &[],
-        activation: Activation::List,
-        schema_mode: None,
+/// The built-in profile, where the configuration says nothing about it.
+pub fn built_in() -> Profile {
+    Profile {
+        name: Spanned { value: DEFAULT.to_owned(), range: 0..0 },
+        description: String::new(),
+        visible: Visible::AllNative,
+        mandatory_skills: Vec::new(),
         token_budget: None,
-        tokens: ProfileTokens::default(),
-    };
-    project(entry, tools, counter, encoding)
+        schema_mode: None,
+        activation: Activation::List,
+    }
 }
 
-/// Compiles one configured profile.
+/// What people read about the built-in profile.
+const BUILT_IN: &str = "every native tool; proxied tools are discovered";
+
+/// Compiles one profile.
 pub fn compile(profile: &Profile, tools: &[Tool], counter: &mut Counter, encoding: Encoding) -> Projection {
     let visible = match &profile.visible {
         Visible::All => Visibility::All,
@@ -52,7 +53,11 @@ pub fn compile(profile: &Profile, tools: &[Tool], counter: &mut Counter, encodin
     };
     let entry = ProfileEntry {
         name: leak(&profile.name.value),
-        description: leak(&profile.description),
+        description: leak(if profile.description.is_empty() && profile.name.value == DEFAULT {
+            BUILT_IN
+        } else {
+            &profile.description
+        }),
         visible,
         bits: &[],
         mandatory_skills: leak_all(profile.mandatory_skills.iter().map(|skill| leak(&skill.value))),

@@ -50,6 +50,9 @@ pub enum Visible {
     Named(Vec<Spanned<String>>),
 }
 
+/// The built-in profile. The configuration may give it a budget or a schema mode, but no other tools.
+pub const DEFAULT: &str = "default";
+
 const KEYS: &[&str] = &["activeProfile", "profiles", "tokenizer", "listOutputSchemas"];
 const PROFILE_KEYS: &[&str] =
     &["alwaysVisible", "description", "mandatoryInjectionSkills", "tokenBudget", "schemaMode", "activation"];
@@ -116,7 +119,14 @@ fn profile(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> Option<Profile> {
         }
     }
     match visible {
+        Some(Some(Visible::AllNative)) => {}
+        Some(_) if name == DEFAULT => reader.report(
+            Problem::error("the profile `default` always shows every native tool and no other")
+                .hint("choose another name for this one and set `activeProfile` to it"),
+            key_span(entry),
+        ),
         Some(visible) => profile.visible = visible.unwrap_or(Visible::AllNative),
+        None if name == DEFAULT => {}
         None => reader.report(
             Problem::error(format!("{place} has no `alwaysVisible`"))
                 .hint("add a list of tool names, \"all\" or \"all-native\""),
@@ -130,13 +140,7 @@ fn profile(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> Option<Profile> {
 fn check_name(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) {
     let name = entry.name.as_str();
     let safe = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    if name == "default" {
-        reader.report(
-            Problem::error("the profile `default` is built in: it shows every native tool")
-                .hint("choose another name and set `activeProfile` to it"),
-            key_span(entry),
-        );
-    } else if !safe || name.is_empty() || name.len() > 64 || name.starts_with('.') {
+    if !safe || name.is_empty() || name.len() > 64 || name.starts_with('.') {
         reader.report(
             Problem::error(format!("`{name}` is no name for a profile"))
                 .hint("use 1 to 64 letters, digits, `-`, `_` or `.`, and no dot in front"),

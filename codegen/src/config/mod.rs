@@ -10,7 +10,7 @@ use crate::json::{Reader, key_span, parse};
 use crate::problem::{Problem, Severity};
 use crate::source::Source;
 
-pub use discovery::{Discovery, Profile, Visible};
+pub use discovery::{DEFAULT, Discovery, Profile, Visible};
 pub use server::{Server, Transport};
 
 /// The configuration as written.

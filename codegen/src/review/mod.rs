@@ -17,6 +17,7 @@ pub const MADE_BY: &str = "made by `cargo codegen`; edit the inputs, not this fi
 pub fn render(model: &Model) -> BTreeMap<String, String> {
     let mut files = BTreeMap::from([
         ("inputs.tsv".to_owned(), tables::inputs(model)),
+        ("keywords.tsv".to_owned(), tables::keywords(model)),
         ("native-tools.json".to_owned(), native_tools(model)),
         ("permissions.tsv".to_owned(), tables::permissions(model)),
         ("profiles.tsv".to_owned(), tables::profiles(model)),

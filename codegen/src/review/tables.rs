@@ -3,6 +3,7 @@
 use evokore_catalog::permission::Access;
 use evokore_catalog::profile::{Activation, ProfileEntry, SchemaMode};
 use evokore_catalog::project::always_visible_compiled;
+use evokore_catalog::search::Segment;
 use evokore_catalog::tool::Source as Origin;
 
 use super::MADE_BY;
@@ -132,6 +133,18 @@ pub(super) fn skills(model: &Model) -> String {
             text(skill.path),
             text(skill.description),
         ]);
+    }
+    table.0
+}
+
+/// Which words find which tool, as the search index has them: stemmed, stop words gone.
+pub(super) fn keywords(model: &Model) -> String {
+    let mut table = Table::new(&["term", "tools that have it"]);
+    let vocabulary = Segment::new(model.tool_index.clone()).map(|segment| segment.vocabulary()).unwrap_or_default();
+    for (term, holders) in vocabulary {
+        let tools: Vec<&str> =
+            holders.iter().filter_map(|index| Some(model.tools.get(usize::from(*index))?.name)).collect();
+        table.row(&[term, tools.join(" ")]);
     }
     table.0
 }

@@ -29,7 +29,7 @@ fn writes_checks_and_says_what_is_stale() {
     let root = small_repository("cli_stale");
     assert_eq!(codegen(&root, &["--check"]).0, FOUND);
     let (code, text) = codegen(&root, &[]);
-    assert_eq!((code, text.lines().count()), (OK, 8), "{text}");
+    assert_eq!((code, text.lines().count()), (OK, 9), "{text}");
     assert_eq!(codegen(&root, &["--check"]), (OK, "generated/ is up to date\n".to_owned()));
     assert_eq!(codegen(&root, &[]), (OK, "generated/ is up to date\n".to_owned()));
 

@@ -8,6 +8,48 @@ use crate::support::{CONFIG, FS_LOCK, NATIVES, Small, show};
 const RICH: &str = include_str!("../../../mcp.config.json");
 const POLICY: &str = include_str!("../../../permissions.yml");
 
+/// What configurations are made of, and what makes parsers stumble.
+const TOKENS: &[&str] = &[
+    "{",
+    "}",
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ":",
+    ",",
+    ",",
+    "\"",
+    "\"servers\":{",
+    "\"discovery\":{",
+    "\"profiles\":{",
+    "\"a\":",
+    "\"command\":",
+    "\"alwaysVisible\":",
+    "\"all\"",
+    "\"${A",
+    "\"${A:-${B}}\"",
+    "null",
+    "true",
+    "1",
+    "-1",
+    "1e999",
+    "//",
+    "/*",
+    "*/",
+    "\n",
+    "\r",
+    "\t",
+    "\\",
+    "\\u00",
+    "\u{feff}",
+    "é",
+    "\0",
+    "'x'",
+    "NaN",
+];
+
 /// `text` with some bytes replaced, removed or doubled.
 fn mutated(text: &'static str) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3_u8), 1..8).prop_map(move |edits| {
@@ -15,7 +57,7 @@ fn mutated(text: &'static str) -> impl Strategy<Value = Vec<u8>> {
         for (at, byte, edit) in edits {
             let at = at.index(bytes.len());
             match edit {
-                0 => bytes[at] = byte,
+                0 => bytes[at] = byte & 0x7f,
                 1 => {
                     bytes.remove(at);
                 }
@@ -40,8 +82,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_as_configuration(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        survives(&bytes, |small, source| small.0.config = Some(source));
+    fn any_text_as_configuration(text in any::<String>()) {
+        survives(text.as_bytes(), |small, source| small.0.config = Some(source));
+    }
+
+    #[test]
+    fn any_tokens_as_configuration(tokens in prop::collection::vec(prop::sample::select(TOKENS), 0..40)) {
+        survives(tokens.concat().as_bytes(), |small, source| small.0.config = Some(source));
     }
 
     #[test]

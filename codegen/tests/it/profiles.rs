@@ -77,7 +77,7 @@ fn names_and_values_of_profiles() {
     "activeProfil": "p",
     "tokenizer": "gpt2",
     "profiles": {
-      "default": { "alwaysVisible": "all" },
+      "default": { "alwaysVisible": "all", "tokenBudget": 1 },
       "a b": { "alwaysVisible": "everything" },
       "c": { "description": 1, "tokenBudget": -1, "schemaMode": "compact", "activation": "list" },
       "d": { "alwaysVisible": ["discover_tools", 7], "maxTokens": 5000, "visible": [] }
@@ -97,12 +97,19 @@ fn names_and_values_of_profiles() {
             5 |     "tokenizer": "gpt2",
               |                  ^^^^^^
 
-            error: the profile `default` is built in: it shows every native tool
+            error: the profile `default` always shows every native tool and no other
               --> mcp.config.json:7:7
               |
-            7 |       "default": { "alwaysVisible": "all" },
+            7 |       "default": { "alwaysVisible": "all", "tokenBudget": 1 },
               |       ^^^^^^^^^
-            hint: choose another name and set `activeProfile` to it
+            hint: choose another name for this one and set `activeProfile` to it
+
+            error: the list of profile `default` costs 100 tokens (cl100k_base, mode full), 99 over its budget of 1
+              --> mcp.config.json:7:59
+              |
+            7 |       "default": { "alwaysVisible": "all", "tokenBudget": 1 },
+              |                                                           ^
+            hint: dearest tools: `describe_tool` 29, `execute_skill` 23, `resolve_workflow` 23, `discover_tools` 22; show fewer, or raise the budget
 
             error: `a b` is no name for a profile
               --> mcp.config.json:8:7
@@ -185,6 +192,19 @@ fn the_active_profile() {
     "#]],
     );
     check(r#"{ "activeProfile": "default" }"#, expect![[""]]);
+}
+
+#[test]
+fn the_built_in_profile_takes_a_budget() {
+    check(r#"{ "profiles": { "default": { "tokenBudget": 5000, "schemaMode": "deferred" } } }"#, expect![[""]]);
+    check(r#"{ "profiles": { "default": { "alwaysVisible": "all-native", "tokenBudget": 50 } } }"#, expect![[r#"
+        error: the list of profile `default` costs 100 tokens (cl100k_base, mode full), 50 over its budget of 50
+          --> mcp.config.json:3:91
+          |
+        3 |   "discovery": { "profiles": { "default": { "alwaysVisible": "all-native", "tokenBudget": 50 } } }
+          |                                                                                           ^^
+        hint: dearest tools: `describe_tool` 29, `execute_skill` 23, `resolve_workflow` 23, `discover_tools` 22; show fewer, or raise the budget
+    "#]]);
 }
 
 #[test]

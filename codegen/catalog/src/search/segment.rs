@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use fst::Streamer;
 use fst::raw::Fst;
 
 use super::layout::{Header, Parts};
@@ -95,6 +96,18 @@ impl Segment {
     /// How many documents there are; they are numbered from 0 in the order in which they were written.
     pub fn documents(&self) -> u32 {
         self.documents
+    }
+
+    /// Every term with the documents that hold it, in the order of the terms: what a reviewer reads.
+    pub fn vocabulary(&self) -> Vec<(String, Vec<u16>)> {
+        let mut terms = Vec::new();
+        let mut stream = self.dictionary.stream();
+        while let Some((term, _)) = stream.next() {
+            let term = String::from_utf8_lossy(term).into_owned();
+            let holders = self.find(&term).map(|range| self.postings(range).map(|(document, _)| document).collect());
+            terms.push((term, holders.unwrap_or_default()));
+        }
+        terms
     }
 
     /// The words of the documents before stemming.
