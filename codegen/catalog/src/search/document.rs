@@ -1,11 +1,12 @@
-//! A tool or skill as search sees it: which terms stand how often in which field.
+//! A tool or skill as search sees it: which words stand how often in which field.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::field::Field;
-use super::terms::{MAX_TEXT_BYTES, Stems, content_words, head};
+use super::terms::{content_words, head};
+use crate::markdown::headings;
 
 /// How much text one document takes, in bytes; what is added after that is not read. Generous for what people write, and
 /// a bound for what a child server sends.
@@ -17,15 +18,13 @@ const MAX_BODY_BYTES: usize = 12_000;
 /// How deep a schema is read; parameters further down say little about what the tool is for.
 const MAX_SCHEMA_DEPTH: usize = 4;
 
-/// The terms of one tool or skill. Adding the same texts in another order makes the same document.
+/// The words of one tool or skill. Adding the same texts in another order makes the same document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
-    /// Occurrences by field, for each term.
-    pub(super) counts: BTreeMap<String, [u32; Field::COUNT]>,
-    /// Words in each field.
+    /// For each word, how often it stands in each field.
+    pub(super) words: BTreeMap<String, [u32; Field::COUNT]>,
+    /// How many words each field has.
     pub(super) lengths: [u32; Field::COUNT],
-    /// The words before stemming, from which misspelt queries are corrected.
-    pub(super) words: BTreeSet<String>,
     bytes: usize,
 }
 
@@ -47,7 +46,7 @@ impl Document {
         for label in labels {
             document.add(Field::Labels, label);
         }
-        for heading in headings(head(body, MAX_TEXT_BYTES)) {
+        for heading in headings(body) {
             document.add(Field::Details, heading);
         }
         document.add(Field::Body, head(body, MAX_BODY_BYTES));
@@ -58,12 +57,17 @@ impl Document {
     pub fn add(&mut self, field: Field, text: &str) {
         let text = head(text, MAX_DOCUMENT_BYTES.saturating_sub(self.bytes));
         self.bytes += text.len() + 1;
-        let stems = Stems::default();
+        let field = field as usize;
         for word in content_words(text) {
-            let counts = self.counts.entry(stems.stem(&word.text).into_owned()).or_default();
-            counts[field as usize] += 1;
-            self.lengths[field as usize] += 1;
-            self.words.insert(word.text.into_owned());
+            self.lengths[field] += 1;
+            match self.words.get_mut(&*word.text) {
+                Some(counts) => counts[field] += 1,
+                None => {
+                    let mut counts = [0; Field::COUNT];
+                    counts[field] = 1;
+                    self.words.insert(word.text.into_owned(), counts);
+                }
+            }
         }
     }
 
@@ -101,17 +105,4 @@ impl Document {
 /// The members of an object that stands under `keyword`.
 fn members<'v>(schema: &'v Value, keyword: &str) -> impl Iterator<Item = (&'v String, &'v Value)> {
     schema.get(keyword).and_then(Value::as_object).into_iter().flatten()
-}
-
-/// The headings of a Markdown text: lines that open with one to six `#` and a space, outside of code blocks.
-fn headings(markdown: &str) -> impl Iterator<Item = &str> {
-    let mut in_code = false;
-    markdown.lines().filter_map(move |line| {
-        if line.trim_start().starts_with("```") {
-            in_code = !in_code;
-        }
-        let title = line.trim_start_matches('#');
-        let level = line.len() - title.len();
-        (!in_code && (1..=6).contains(&level) && title.starts_with(' ')).then_some(title)
-    })
 }

@@ -4,7 +4,7 @@
 //! the fst and tries every edit at each letter; after the one edit the rest must match, so no automaton is built and the
 //! cost is the length of the word times the few letters that can follow each prefix.
 
-use fst::raw::{CompiledAddr, Fst};
+use fst::raw::{Fst, Node};
 
 /// Shorter words are one edit from too many others.
 const MIN_BYTES: usize = 4;
@@ -18,48 +18,63 @@ pub(super) fn is_correctable(word: &str) -> bool {
 /// Adds the words of `set` that are one edit away from `word`, in no particular order; some may come twice.
 pub(super) fn near<D: AsRef<[u8]>>(set: &Fst<D>, word: &str, found: &mut Vec<String>) {
     let word = word.as_bytes();
-    let mut address = set.root().addr();
+    let mut node = set.root();
     for at in 0..=word.len() {
-        edits_at(set, address, word, at, found);
-        let Some(next) = word.get(at).and_then(|&letter| step(set, address, letter)) else { return };
-        address = next;
+        Edits { set, word, at, found }.all(&node);
+        let Some(next) = word.get(at).and_then(|&letter| step(set, &node, letter)) else { return };
+        node = next;
     }
 }
 
-/// Adds the words that start like `word` up to `at`, where `address` is, and differ there.
-fn edits_at<D: AsRef<[u8]>>(set: &Fst<D>, address: CompiledAddr, word: &[u8], at: usize, found: &mut Vec<String>) {
-    let (start, rest) = word.split_at(at);
-    let mut accept = |from: CompiledAddr, middle: &[u8], rest: &[u8]| {
-        if ends_with(set, from, rest) {
-            // Words were UTF-8 when they went in; an edit of bytes can't give one that isn't there.
-            found.extend(String::from_utf8([start, middle, rest].concat()));
+/// The edits of a word at one of its letters.
+struct Edits<'a, D> {
+    set: &'a Fst<D>,
+    word: &'a [u8],
+    at: usize,
+    found: &'a mut Vec<String>,
+}
+
+impl<D: AsRef<[u8]>> Edits<'_, D> {
+    /// Tries every edit at `node`, to which the letters before lead.
+    fn all(&mut self, node: &Node<'_>) {
+        let rest = &self.word[self.at..];
+        if let [_, after @ ..] = rest {
+            self.accept(node, &[], after);
         }
-    };
-    for edge in set.node(address).transitions() {
-        accept(edge.addr, &[edge.inp], rest);
-        if let [letter, after @ ..] = rest
-            && edge.inp != *letter
+        if let [first, second, after @ ..] = rest
+            && first != second
+            && let Some(node) = step(self.set, node, *second).and_then(|node| step(self.set, &node, *first))
         {
-            accept(edge.addr, &[edge.inp], after);
+            self.accept(&node, &[*second, *first], after);
+        }
+        for edge in node.transitions() {
+            let node = self.set.node(edge.addr);
+            self.accept(&node, &[edge.inp], rest);
+            if let [letter, after @ ..] = rest
+                && edge.inp != *letter
+            {
+                self.accept(&node, &[edge.inp], after);
+            }
         }
     }
-    if let [_, after @ ..] = rest {
-        accept(address, &[], after);
-    }
-    if let [first, second, after @ ..] = rest
-        && first != second
-        && let Some(to) = step(set, address, *second).and_then(|address| step(set, address, *first))
-    {
-        accept(to, &[*second, *first], after);
+
+    /// Adds the word made of the letters before, of `middle`, which leads to `node`, and of `rest`, if it is one.
+    fn accept(&mut self, node: &Node<'_>, middle: &[u8], rest: &[u8]) {
+        let is_word = match rest {
+            [] => node.is_final(),
+            [letter, rest @ ..] => {
+                let next = step(self.set, node, *letter);
+                next.and_then(|next| rest.iter().try_fold(next, |node, &letter| step(self.set, &node, letter)))
+                    .is_some_and(|node| node.is_final())
+            }
+        };
+        if is_word {
+            // Words were UTF-8 when they went in; an edit of bytes can't make one that isn't there.
+            self.found.extend(String::from_utf8([&self.word[..self.at], middle, rest].concat()));
+        }
     }
 }
 
-fn step<D: AsRef<[u8]>>(set: &Fst<D>, address: CompiledAddr, letter: u8) -> Option<CompiledAddr> {
-    let node = set.node(address);
-    node.find_input(letter).map(|edge| node.transition_addr(edge))
-}
-
-fn ends_with<D: AsRef<[u8]>>(set: &Fst<D>, from: CompiledAddr, rest: &[u8]) -> bool {
-    let end = rest.iter().try_fold(from, |address, &letter| step(set, address, letter));
-    end.is_some_and(|address| set.node(address).is_final())
+fn step<'f, D: AsRef<[u8]>>(set: &'f Fst<D>, node: &Node<'_>, letter: u8) -> Option<Node<'f>> {
+    node.find_input(letter).map(|edge| set.node(node.transition_addr(edge)))
 }

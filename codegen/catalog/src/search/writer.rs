@@ -1,11 +1,13 @@
 //! Documents into the bytes of a segment.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::document::Document;
 use super::field::Field;
 use super::layout::Header;
+use super::terms::Stems;
 
 /// Where further occurrences of a word stop adding much (`k1` of BM25F).
 const SATURATION: f64 = 1.2;
@@ -40,21 +42,22 @@ impl std::error::Error for WriteError {}
 /// # Errors
 /// When there is more than a segment can hold.
 pub fn write_segment(documents: &[Document]) -> Result<Vec<u8>, WriteError> {
-    let postings = invert(documents)?;
+    let occurrences = occurrences(documents)?;
+    let terms = by_term(&occurrences);
     let (mut offsets, mut holders, mut impacts) = (vec![0], Vec::new(), Vec::new());
-    for list in postings.values() {
-        for (holder, impact) in list {
-            holders.extend_from_slice(&holder.to_le_bytes());
-            impacts.push(*impact);
+    for occurrences in terms.values() {
+        for of_document in occurrences.chunk_by(|a, b| a.document == b.document) {
+            holders.extend_from_slice(&of_document[0].document.to_le_bytes());
+            impacts.push(impact(of_document));
         }
         offsets.push(size(impacts.len())?);
     }
-    let dictionary = dictionary(postings.keys().copied());
-    let words = word_set(documents.iter().flat_map(|document| &document.words).map(String::as_str).collect());
+    let dictionary = dictionary(terms.keys().map(|term| &**term));
+    let words = word_set(occurrences.iter().map(|occurrence| occurrence.word).collect());
 
     let header = Header {
         documents: size(documents.len())?,
-        terms: size(postings.len())?,
+        terms: size(terms.len())?,
         postings: size(impacts.len())?,
         dictionary_bytes: size(dictionary.len())?,
         words_bytes: size(words.len())?,
@@ -68,36 +71,64 @@ pub fn write_segment(documents: &[Document]) -> Result<Vec<u8>, WriteError> {
 }
 
 /// The fst of a set of words.
-pub(super) fn word_set(words: BTreeSet<&str>) -> Vec<u8> {
-    let set = fst::Set::from_iter(words).expect("a `BTreeSet` gives each word once and in order");
+pub(super) fn word_set(mut words: Vec<&str>) -> Vec<u8> {
+    words.sort();
+    words.dedup();
+    let set = fst::Set::from_iter(words).expect("the words are sorted and different");
     set.into_fst().into_inner()
 }
 
-/// For each term, the documents that hold it and its impact there.
-type Postings<'a> = BTreeMap<&'a str, Vec<(u16, u8)>>;
-
-fn invert(documents: &[Document]) -> Result<Postings<'_>, WriteError> {
-    let mut postings = Postings::new();
-    for (number, document) in documents.iter().enumerate() {
-        let number = u16::try_from(number).map_err(|_| WriteError::TooManyDocuments(documents.len()))?;
-        for (term, counts) in &document.counts {
-            postings.entry(term).or_default().push((number, impact(counts, &document.lengths)));
-        }
-    }
-    Ok(postings)
-}
-
-/// The fst that numbers the terms.
+/// The fst that numbers the terms, which come from a map.
 fn dictionary<'a>(terms: impl Iterator<Item = &'a str>) -> Vec<u8> {
-    let map = fst::Map::from_iter(terms.zip(0..)).expect("a `BTreeMap` gives each term once and in order");
+    let map = fst::Map::from_iter(terms.zip(0..)).expect("a `BTreeMap` gives each key once and in order");
     map.into_fst().into_inner()
 }
 
-/// What a term says about a document, 255 times `f / (k1 + f)` of BM25F, where `f` adds up the fields in their order: only
-/// additions, multiplications and divisions, which every machine rounds alike.
-fn impact(counts: &[u32; Field::COUNT], lengths: &[u32; Field::COUNT]) -> u8 {
+/// A word of a document.
+#[derive(Clone, Copy)]
+struct Occurrence<'a> {
+    word: &'a str,
+    document: u16,
+    /// How often it stands in each field.
+    counts: &'a [u32; Field::COUNT],
+    /// How many words each field of the document has.
+    lengths: &'a [u32; Field::COUNT],
+}
+
+/// The words of all documents, sorted by word and then by document.
+fn occurrences(documents: &[Document]) -> Result<Vec<Occurrence<'_>>, WriteError> {
+    let mut occurrences = Vec::new();
+    for (number, document) in documents.iter().enumerate() {
+        let number = u16::try_from(number).map_err(|_| WriteError::TooManyDocuments(documents.len()))?;
+        let lengths = &document.lengths;
+        occurrences.extend(document.words.iter().map(|(word, counts)| Occurrence {
+            word,
+            document: number,
+            counts,
+            lengths,
+        }));
+    }
+    occurrences.sort_by(|a, b| a.word.cmp(b.word));
+    Ok(occurrences)
+}
+
+/// The same for each term: the occurrences of all words that it is the stem of, sorted by document.
+fn by_term<'a>(occurrences: &[Occurrence<'a>]) -> BTreeMap<Cow<'a, str>, Vec<Occurrence<'a>>> {
+    let stems = Stems::default();
+    let mut terms: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for of_word in occurrences.chunk_by(|a, b| a.word == b.word) {
+        terms.entry(stems.stem(of_word[0].word)).or_default().extend_from_slice(of_word);
+    }
+    terms.values_mut().for_each(|occurrences| occurrences.sort_by_key(|occurrence| occurrence.document));
+    terms
+}
+
+/// What a term says about a document that has it in the form of these words: 255 times `f / (k1 + f)` of BM25F, where `f`
+/// adds up the fields in their order. Additions, multiplications and divisions only, which every machine rounds alike.
+fn impact(words: &[Occurrence<'_>]) -> u8 {
     let frequency = Field::ALL.iter().fold(0.0, |sum, &field| {
-        let (shape, count, length) = (field.shape(), counts[field as usize], lengths[field as usize]);
+        let (shape, length) = (field.shape(), words[0].lengths[field as usize]);
+        let count: u32 = words.iter().map(|word| word.counts[field as usize]).sum();
         let stretch = 1.0 - shape.length_effect + shape.length_effect * f64::from(length) / shape.usual_length;
         sum + shape.weight * f64::from(count) / stretch
     });

@@ -1,5 +1,6 @@
 //! What a query finds, and what the answer says about it.
 
+use expect_test::expect;
 use serde_json::json;
 
 use super::{TOOLS, segment, tools};
@@ -30,6 +31,25 @@ fn queries_find_the_tool_that_answers_them() {
     ] {
         assert_eq!(names(&find(query, &Options::default())), expected, "{query:?}");
     }
+}
+
+#[test]
+fn scores_are_the_same_on_every_machine() {
+    let mut lines = String::new();
+    for query in ["read a file", "serach fiels", "open GitHub issues for bugs, bugs, bugs"] {
+        for hit in find(query, &Options { floor: Floor::NONE, ..Options::default() }).ranked {
+            // All digits that a score has.
+            lines += &format!("{:.9} {}\n", hit.score, TOOLS[usize::from(hit.document)]);
+        }
+    }
+    expect![[r#"
+        0.843832552 fs_read_file
+        0.388040602 fs_search_files
+        0.713332653 fs_search_files
+        0.331195235 fs_read_file
+        0.631024539 github_create_issue
+    "#]]
+    .assert_eq(&lines);
 }
 
 #[test]
@@ -106,7 +126,7 @@ fn a_skill_is_found_by_its_headings_and_body() {
     let skill = Document::of_skill("workshop", "Hand work", ["tools", "metal"], body);
     let mut by_hand = Document::default();
     by_hand.add(Field::Body, body);
-    by_hand.add(Field::Details, " Mending bicycles");
+    by_hand.add(Field::Details, "Mending bicycles");
     by_hand.add(Field::Labels, "metal");
     by_hand.add(Field::Labels, "tools");
     by_hand.add(Field::Description, "Hand work");
