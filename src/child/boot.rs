@@ -1,0 +1,164 @@
+//! All servers of a process: started side by side in the background, asked by index, stopped together.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use evokore_catalog::server::{Boot, ServerSpec};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::call::{ChildCall, ChildReply};
+use super::error::ChildError;
+use super::launch::{Launcher, Processes};
+use super::server::{Phase, Server};
+use super::settings::{ChildSettings, Say};
+use super::status::ChildStatus;
+use super::supervisor::{self, Context};
+use super::tools::{ChildTool, SkippedTool};
+
+/// All children are gone within this.
+const SHUTDOWN: Duration = Duration::from_millis(800);
+
+/// Is told what children offer. Never blocks.
+pub trait ChildSink: Send + Sync {
+    /// The complete list of a server: after each boot, and whenever it has changed. Gives back the entries that
+    /// cannot be offered.
+    fn tools(&self, server: u16, tools: Vec<ChildTool>) -> Vec<SkippedTool>;
+    /// The server is not up any more.
+    fn gone(&self, server: u16);
+}
+
+/// The child servers of the process. A cheap handle; when the last one is dropped, the children are stopped.
+#[derive(Debug, Clone)]
+pub struct Children {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    servers: Vec<Arc<Server>>,
+    stop: CancellationToken,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+    _stop_on_drop: DropGuard,
+}
+
+impl Children {
+    /// Starts every eager server in the background; `sink` is told of every change. Must be called inside a runtime.
+    pub fn start(specs: &'static [ServerSpec], settings: ChildSettings, sink: Arc<dyn ChildSink>) -> Children {
+        let launcher = Arc::new(Processes::new(&settings));
+        Children::start_with(specs, settings, sink, launcher)
+    }
+
+    /// Like [`Children::start`], with another way to start a server.
+    pub fn start_with(
+        specs: &'static [ServerSpec],
+        settings: ChildSettings,
+        sink: Arc<dyn ChildSink>,
+        launcher: Arc<dyn Launcher>,
+    ) -> Children {
+        let servers = (0u16..).zip(specs).map(|(index, spec)| Arc::new(Server::new(index, spec, &settings)));
+        let servers: Vec<_> = servers.collect();
+        let stop = CancellationToken::new();
+        let context = Arc::new(Context {
+            launcher,
+            sink,
+            say: settings.say.clone(),
+            max_line: settings.max_line,
+            stop: stop.clone(),
+        });
+        let enabled = servers.iter().filter(|server| !server.spec.disabled);
+        let tasks = enabled.map(|server| tokio::spawn(supervisor::run(server.clone(), context.clone()))).collect();
+        tokio::spawn(announce(servers.clone(), settings.say, stop.clone()));
+        Children { shared: Shared::new(servers, stop, tasks) }
+    }
+
+    /// No servers at all.
+    pub fn none() -> Children {
+        Children { shared: Shared::new(Vec::new(), CancellationToken::new(), Vec::new()) }
+    }
+
+    /// Calls a tool of server `server` (index into the specs). A server that boots is waited for, at most 30 s.
+    ///
+    /// # Errors
+    /// Anything that kept the child from answering, as text for the caller.
+    pub async fn call(&self, server: u16, call: ChildCall) -> Result<ChildReply, ChildError> {
+        let server = self.server(server)?;
+        let connection = tokio::select! {
+            biased;
+            connection = server.connection() => connection?,
+            () = call.cancelled.cancelled() => return Err(ChildError::Cancelled { id: server.spec.id }),
+        };
+        let outcome = connection.call(call, server.patience()).await;
+        if let Err(error) = &outcome {
+            server.note(error);
+        }
+        outcome
+    }
+
+    /// Waits, at most 30 s, until server `server` is up.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub async fn ready(&self, server: u16) -> Result<(), ChildError> {
+        self.server(server)?.connection().await.map(drop)
+    }
+
+    /// Asks a server that is up for its list again; starts one that waits for its restart now.
+    ///
+    /// # Errors
+    /// There is no such server.
+    pub fn refresh(&self, server: u16) -> Result<(), ChildError> {
+        self.server(server)?.kick.notify_one();
+        Ok(())
+    }
+
+    /// Every configured server, in configured order.
+    pub fn status(&self) -> Vec<ChildStatus> {
+        self.shared.servers.iter().map(|server| ChildStatus::of(server)).collect()
+    }
+
+    /// Stops every child with everything it has started, within 0.8 s.
+    pub async fn shutdown(&self) {
+        self.shared.stop.cancel();
+        let tasks = std::mem::take(&mut *self.shared.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        let aborts: Vec<_> = tasks.iter().map(JoinHandle::abort_handle).collect();
+        let all = async {
+            for task in tasks {
+                let _ = task.await;
+            }
+        };
+        if timeout(SHUTDOWN, all).await.is_err() {
+            // Dropping a task kills its process group.
+            aborts.iter().for_each(tokio::task::AbortHandle::abort);
+        }
+    }
+
+    fn server(&self, index: u16) -> Result<&Server, ChildError> {
+        self.shared.servers.get(usize::from(index)).map(|server| &**server).ok_or(ChildError::Unknown(index))
+    }
+}
+
+impl Shared {
+    fn new(servers: Vec<Arc<Server>>, stop: CancellationToken, tasks: Vec<JoinHandle<()>>) -> Arc<Shared> {
+        let _stop_on_drop = stop.clone().drop_guard();
+        Arc::new(Shared { servers, stop, tasks: Mutex::new(tasks), _stop_on_drop })
+    }
+}
+
+/// Writes the line that other software waits for, when every eager server has come to something.
+async fn announce(servers: Vec<Arc<Server>>, say: Say, stop: CancellationToken) {
+    let mut tools = 0;
+    for server in servers.iter().filter(|server| !server.spec.disabled && server.spec.boot == Boot::Eager) {
+        let phase = tokio::select! {
+            phase = server.settled() => phase,
+            () = stop.cancelled() => return,
+        };
+        if matches!(phase, Phase::Broken) {
+            say(&format!("Background proxy bootstrap failed: the task of child server `{}` died", server.spec.id));
+            return;
+        }
+        tools += server.facts().registered;
+    }
+    say(&format!("Proxy bootstrap complete: {tools} proxied tool(s) registered."));
+}

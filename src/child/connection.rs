@@ -1,0 +1,310 @@
+//! One MCP connection to a child server, over any reader and writer. Two tasks: one reads and sorts what comes, one
+//! writes. Everything is bounded, and every request ends: with an answer, a time-out, a cancellation or the end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::call::{ChildCall, ChildReply, ProgressSender};
+use super::error::{ChildError, quoted};
+use super::frames;
+use super::incoming::Incoming;
+use super::pending::{Answer, Pending};
+use super::stats::Stats;
+
+/// Requests that may wait for one child.
+const MAX_PENDING: usize = 1024;
+/// Messages that may wait to be written.
+const MAX_OUTGOING: usize = 256;
+/// Small messages are written together up to this size.
+const BATCH: usize = 64 << 10;
+/// After the child's end, callers wait so long for someone to say why it ended.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How long a request may take; at most some days, so that clocks can add it.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// Without an answer or progress.
+    pub idle: Duration,
+    /// Altogether.
+    pub total: Duration,
+}
+
+/// A connection; clones are the same one.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    shared: Arc<Shared>,
+}
+
+/// What the tasks and the callers of a connection share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) id: &'static str,
+    pub(super) pending: Pending,
+    pub(super) outgoing: mpsc::Sender<Bytes>,
+    pub(super) stats: Arc<Stats>,
+    /// The child says that its tools changed. Set before the signal is given.
+    pub(super) stale: AtomicBool,
+    pub(super) relist: Notify,
+    /// The child has closed its side.
+    pub(super) ended: CancellationToken,
+    pub(super) ending: std::sync::OnceLock<String>,
+    /// We close its stdin.
+    hush: CancellationToken,
+    /// We stop listening, too.
+    abandon: CancellationToken,
+}
+
+impl Connection {
+    /// Starts talking to server `id`. Lines over `max_line` bytes are refused. Must be called inside a runtime.
+    pub fn open(
+        id: &'static str,
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        max_line: usize,
+        stats: Arc<Stats>,
+    ) -> Connection {
+        let (outgoing, queue) = mpsc::channel(MAX_OUTGOING);
+        let shared = Arc::new(Shared {
+            id,
+            pending: Pending::new(id, MAX_PENDING),
+            outgoing,
+            stats,
+            stale: AtomicBool::new(false),
+            relist: Notify::new(),
+            ended: CancellationToken::new(),
+            ending: std::sync::OnceLock::new(),
+            hush: CancellationToken::new(),
+            abandon: CancellationToken::new(),
+        });
+        tokio::spawn(write(shared.clone(), queue, writer));
+        tokio::spawn(listen(shared.clone(), Incoming::new(shared.clone(), reader, max_line)));
+        Connection { shared }
+    }
+
+    /// Calls a tool and waits for the answer.
+    ///
+    /// # Errors
+    /// Anything that kept the child from answering.
+    pub async fn call(&self, call: ChildCall, patience: Patience) -> Result<ChildReply, ChildError> {
+        let request = Request {
+            what: format!("`{}`", call.tool),
+            patience,
+            progress: call.progress.clone(),
+            cancelled: Some(&call.cancelled),
+            may_cancel: true,
+        };
+        self.exchange(request, |id| frames::call(id, &call)).await
+    }
+
+    /// Sends a request of our own and waits for its result.
+    ///
+    /// # Errors
+    /// Anything that kept the child from answering, and [`ChildError::Refused`].
+    pub(super) async fn request(&self, method: &str, params: &str, limit: Duration) -> Result<Bytes, ChildError> {
+        let patience = Patience { idle: limit, total: limit };
+        // The specification forbids to cancel `initialize` (2025-11-25, basic/utilities/cancellation).
+        let may_cancel = method != "initialize";
+        let request = Request { what: format!("`{method}`"), patience, progress: None, cancelled: None, may_cancel };
+        match self.exchange(request, |id| frames::request(id, method, params)).await? {
+            ChildReply::Result(bytes) => Ok(bytes),
+            ChildReply::Error(bytes) => Err(refused(self.shared.id, method, &bytes)),
+        }
+    }
+
+    /// Sends a finished frame.
+    pub(super) async fn send(&self, frame: Bytes) -> Result<(), ChildError> {
+        self.shared.outgoing.send(frame).await.map_err(|_| self.shared.gone())
+    }
+
+    /// Waits until the child has closed its side; says how.
+    pub async fn ended(&self) -> String {
+        self.shared.ended.cancelled().await;
+        self.shared.ending.get().cloned().unwrap_or_else(|| "closed the connection".to_owned())
+    }
+
+    /// Waits until the child says that its tools changed, and takes the news.
+    pub(super) async fn changed(&self) {
+        while !self.shared.stale.load(Relaxed) {
+            self.shared.relist.notified().await;
+        }
+    }
+
+    /// From here on, a change is a new one.
+    pub(super) fn take_change(&self) {
+        self.shared.stale.store(false, Relaxed);
+    }
+
+    /// Asks for the list as if the child had said that it changed.
+    pub(super) fn mark_changed(&self) {
+        self.shared.mark_changed();
+    }
+
+    /// Closes the child's stdin; what it still says is read.
+    pub(super) fn hush(&self) {
+        self.shared.hush.cancel();
+    }
+
+    /// Ends the connection: whatever waits fails with `error`, and so does every later request.
+    pub fn close(&self, error: &ChildError) {
+        self.shared.hush.cancel();
+        self.shared.abandon.cancel();
+        self.shared.pending.close(error);
+    }
+
+    async fn exchange(&self, request: Request<'_>, frame: impl FnOnce(u64) -> Bytes) -> Answer {
+        let shared = &*self.shared;
+        let (id, mut answer) = shared.pending.insert(request.progress)?;
+        let sent = AtomicBool::new(false);
+        let mut guard = Guard { shared, id, sent: &sent, tell: request.may_cancel, reason: "the caller is gone" };
+        let send = send(shared, frame(id), &sent);
+        tokio::pin!(send);
+        let start = Instant::now();
+        let Patience { idle, total } = request.patience;
+        let error = loop {
+            // A request that is not in the table any more has its answer.
+            let active = shared.pending.active(id).unwrap_or_else(Instant::now);
+            let wake = (active + idle).min(start + total);
+            tokio::select! {
+                biased;
+                answer = &mut answer => return answer.unwrap_or_else(|_| Err(shared.gone())),
+                error = &mut send => break error,
+                () = cancelled(request.cancelled) => break ChildError::Cancelled { id: shared.id },
+                () = sleep_until(wake) => {
+                    if shared.pending.active(id).is_some_and(|active| active + idle <= wake || start + total <= wake) {
+                        let after = if wake == start + total { total } else { idle };
+                        break ChildError::TimedOut { id: shared.id, what: request.what, after };
+                    }
+                }
+            }
+        };
+        guard.reason = match error {
+            ChildError::Cancelled { .. } => "the caller cancelled the call",
+            _ => "the call took too long",
+        };
+        Err(error)
+    }
+}
+
+/// What [`Connection::exchange`] needs to know besides the frame.
+struct Request<'a> {
+    what: String,
+    patience: Patience,
+    progress: Option<ProgressSender>,
+    cancelled: Option<&'a CancellationToken>,
+    may_cancel: bool,
+}
+
+/// Takes a request out when its caller leaves without an answer, and tells the child.
+struct Guard<'a> {
+    shared: &'a Shared,
+    id: u64,
+    /// The child may have seen the request.
+    sent: &'a AtomicBool,
+    tell: bool,
+    reason: &'static str,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if self.shared.pending.remove(self.id) && self.tell && self.sent.load(Relaxed) {
+            // A child that does not read its stdin does not hear of the cancellation either.
+            let _ = self.shared.outgoing.try_send(frames::cancelled(self.id, self.reason));
+        }
+    }
+}
+
+impl Shared {
+    pub(super) fn mark_changed(&self) {
+        self.stale.store(true, Relaxed);
+        self.relist.notify_one();
+    }
+
+    fn gone(&self) -> ChildError {
+        let what = self.ending.get().cloned().unwrap_or_else(|| "the connection is closed".to_owned());
+        ChildError::Exited { id: self.id, what }
+    }
+
+    /// The child's side is closed; `how` completes "it …".
+    fn end(&self, how: String) {
+        let _ = self.ending.set(how);
+        self.ended.cancel();
+    }
+}
+
+/// Hands a request to the writer. Ends only if it cannot.
+async fn send(shared: &Shared, frame: Bytes, sent: &AtomicBool) -> ChildError {
+    if shared.outgoing.send(frame).await.is_err() {
+        return shared.gone();
+    }
+    sent.store(true, Relaxed);
+    std::future::pending().await
+}
+
+/// The `error` member of an answer, read as far as it can be.
+fn refused(id: &'static str, method: &str, error: &[u8]) -> ChildError {
+    let error: Value = serde_json::from_slice(error).unwrap_or_default();
+    let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();
+    let message = quoted(error.get("message").and_then(Value::as_str).unwrap_or("no message"), 300);
+    ChildError::Refused { id, method: method.to_owned(), code, message }
+}
+
+async fn cancelled(token: Option<&CancellationToken>) {
+    match token {
+        Some(token) => token.cancelled().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The reading task.
+async fn listen<R: AsyncRead + Unpin>(shared: Arc<Shared>, mut incoming: Incoming<R>) {
+    tokio::select! {
+        how = incoming.run() => shared.end(how),
+        () = shared.abandon.cancelled() => return,
+    }
+    tokio::select! {
+        () = sleep(LAST_WORDS) => shared.pending.close(&shared.gone()),
+        () = shared.abandon.cancelled() => {}
+    }
+}
+
+/// The writing task. Ends when the connection is closed, which closes the child's stdin.
+async fn write(shared: Arc<Shared>, mut queue: mpsc::Receiver<Bytes>, mut writer: impl AsyncWrite + Unpin) {
+    let work = async {
+        let mut batch = BytesMut::new();
+        while let Some(mut frame) = queue.recv().await {
+            // What waits already goes out in one write.
+            while frame.len() + batch.len() <= BATCH {
+                batch.extend_from_slice(&frame);
+                match queue.try_recv() {
+                    Ok(next) => frame = next,
+                    Err(_) => {
+                        frame = Bytes::new();
+                        break;
+                    }
+                }
+            }
+            writer.write_all(&batch).await?;
+            writer.write_all(&frame).await?;
+            writer.flush().await?;
+            batch.clear();
+        }
+        std::io::Result::Ok(())
+    };
+    let outcome = tokio::select! {
+        outcome = work => outcome,
+        () = shared.hush.cancelled() => Ok(()),
+    };
+    // Dropping it closes a pipe; a stream whose other half still reads needs to be told.
+    let _ = writer.shutdown().await;
+    if let Err(error) = outcome {
+        shared.end(format!("closed its stdin ({error})"));
+    }
+}

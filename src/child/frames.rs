@@ -1,0 +1,113 @@
+//! The messages we send to a child, as bytes. Values of the caller are spliced in as they came.
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use serde_json::Value;
+
+use super::call::ChildCall;
+
+/// A request with parameters that are raw JSON.
+pub(super) fn request(id: u64, method: &str, params: &str) -> Bytes {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}\n").into()
+}
+
+/// A `tools/call` request. The progress token is the request's id.
+pub(super) fn call(id: u64, call: &ChildCall) -> Bytes {
+    let name = Value::from(call.tool.as_str()).to_string();
+    let (arguments, meta) = (call.arguments.as_deref(), call.meta.as_deref());
+    let room = 128 + name.len() + arguments.map_or(0, <[u8]>::len) + meta.map_or(0, <[u8]>::len);
+    let mut out = BytesMut::with_capacity(room);
+    out.put_slice(
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":").as_bytes(),
+    );
+    out.put_slice(name.as_bytes());
+    if let Some(arguments) = arguments {
+        out.put_slice(b",\"arguments\":");
+        put_raw(&mut out, arguments);
+    }
+    out.put_slice(format!(",\"_meta\":{{\"progressToken\":{id}").as_bytes());
+    // Whatever is not an object of at least one member adds nothing.
+    let members = meta.and_then(|meta| meta.trim_ascii().strip_prefix(b"{")).map(<[u8]>::trim_ascii_start);
+    if let Some(members) = members.filter(|members| *members != b"}") {
+        out.put_u8(b',');
+        put_raw(&mut out, members);
+        out.put_slice(b"}}\n");
+    } else {
+        out.put_slice(b"}}}\n");
+    }
+    out.freeze()
+}
+
+/// Appends raw JSON. A line end can only stand between its tokens, where a blank means the same.
+fn put_raw(out: &mut BytesMut, raw: &[u8]) {
+    let mut rest = raw;
+    while let Some(at) = memchr::memchr2(b'\n', b'\r', rest) {
+        out.put_slice(&rest[..at]);
+        out.put_u8(b' ');
+        rest = &rest[at + 1..];
+    }
+    out.put_slice(rest);
+}
+
+/// `notifications/initialized`.
+pub(super) fn initialized() -> Bytes {
+    Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")
+}
+
+/// `notifications/cancelled` for our request `id`.
+pub(super) fn cancelled(id: u64, reason: &str) -> Bytes {
+    let reason = Value::from(reason);
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{{\"requestId\":{id},\"reason\":{reason}}}}}\n"
+    )
+    .into()
+}
+
+/// The answer to the child's request `id` (raw JSON): an empty result for `ping`, otherwise "method not found".
+pub(super) fn answer(id: &[u8], method: &str) -> Bytes {
+    let mut out = BytesMut::with_capacity(128 + id.len());
+    out.put_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    put_raw(&mut out, id);
+    if method == "ping" {
+        out.put_slice(b",\"result\":{}}\n");
+    } else {
+        let message = Value::from(format!("the client does not offer {}", super::error::quoted(method, 64)));
+        out.put_slice(format!(",\"error\":{{\"code\":-32601,\"message\":{message}}}}}\n").as_bytes());
+    }
+    out.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splices_a_call() {
+        for (arguments, meta, expected) in [
+            (None, None, r#""_meta":{"progressToken":5}"#),
+            (Some("{\"n\":1.10}"), Some("{}"), r#""arguments":{"n":1.10},"_meta":{"progressToken":5}"#),
+            (Some("{\n \"a\" :\r\n1}"), Some(" { } "), r#""arguments":{  "a" :  1},"_meta":{"progressToken":5}"#),
+            (Some("{}"), Some("{ \"v/x\": 1 }"), r#""arguments":{},"_meta":{"progressToken":5,"v/x": 1 }"#),
+            (None, Some("null"), r#""_meta":{"progressToken":5}"#),
+        ] {
+            let call = ChildCall {
+                tool: "a\"b".into(),
+                arguments: arguments.map(Bytes::from),
+                meta: meta.map(Bytes::from),
+                ..ChildCall::default()
+            };
+            let frame = super::call(5, &call);
+            let head = r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"a\"b","#;
+            assert_eq!(String::from_utf8_lossy(&frame), format!("{head}{expected}}}}}\n"));
+            serde_json::from_slice::<Value>(&frame).expect("valid JSON");
+        }
+    }
+
+    #[test]
+    fn answers_requests_of_the_child() {
+        assert_eq!(answer(b"\"s 1\"", "ping"), "{\"jsonrpc\":\"2.0\",\"id\":\"s 1\",\"result\":{}}\n");
+        let refusal: Value = serde_json::from_slice(&answer(b"3", "roots/\"list\"")).expect("valid JSON");
+        assert_eq!((&refusal["id"], &refusal["error"]["code"]), (&Value::from(3), &Value::from(-32601)));
+        let note: Value = serde_json::from_slice(&cancelled(9, "gave \"up\"")).expect("valid JSON");
+        assert_eq!((&note["params"]["requestId"], &note["params"]["reason"]), (&9.into(), &"gave \"up\"".into()));
+    }
+}

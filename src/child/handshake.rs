@@ -1,0 +1,123 @@
+//! What is said to a child before the first call: `initialize`, `notifications/initialized`, `tools/list`.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::connection::Connection;
+use super::error::{ChildError, quoted};
+use super::frames;
+use super::tools::{Listing, Pages};
+
+/// The version we ask for.
+const PREFERRED: &str = "2025-11-25";
+/// The versions of the handshake era. What we use of them is the same in all.
+const KNOWN: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", PREFERRED];
+
+/// JSON-RPC's code for a method that the other side does not know.
+const METHOD_NOT_FOUND: i64 = -32601;
+
+/// What a child said about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hello {
+    /// Protocol version.
+    pub(super) protocol: String,
+    /// Name and version, as far as it gave them.
+    pub(super) server: String,
+}
+
+/// Shakes hands; each step may take `limit`.
+pub(super) async fn initialize(
+    connection: &Connection,
+    id: &'static str,
+    limit: Duration,
+) -> Result<Hello, ChildError> {
+    let params = json!({
+        "protocolVersion": PREFERRED,
+        "capabilities": {},
+        "clientInfo": {"name": format!("evokore-proxy-{id}"), "version": env!("CARGO_PKG_VERSION")},
+    });
+    let result = connection.request("initialize", &params.to_string(), limit).await?;
+    let hello = read_hello(&result).map_err(|what| ChildError::Protocol { id, what })?;
+    connection.send(frames::initialized()).await?;
+    Ok(hello)
+}
+
+fn read_hello(result: &[u8]) -> Result<Hello, String> {
+    #[derive(Deserialize)]
+    struct Raw {
+        #[serde(rename = "protocolVersion")]
+        protocol: String,
+        #[serde(default, rename = "serverInfo")]
+        server: Value,
+    }
+    let raw: Raw = serde_json::from_slice(result)
+        .map_err(|error| format!("answered `initialize` with something else: {error}"))?;
+    if !KNOWN.contains(&raw.protocol.as_str()) {
+        let (known, found) = (KNOWN.join(", "), quoted(&raw.protocol, 40));
+        return Err(format!("speaks protocol version `{found}`; evokore speaks {known} with child servers"));
+    }
+    let field = |name: &str| raw.server.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let server = quoted(&format!("{} {}", field("name"), field("version")), 120);
+    Ok(Hello { protocol: raw.protocol, server })
+}
+
+/// Reads the whole list of tools; each page may take `limit`, all of them together `max_bytes`.
+pub(super) async fn list_tools(
+    connection: &Connection,
+    id: &'static str,
+    limit: Duration,
+    max_bytes: usize,
+) -> Result<Listing, ChildError> {
+    let mut pages = Pages::default();
+    let mut params = "{}".to_owned();
+    let mut first = true;
+    loop {
+        let next = match connection.request("tools/list", &params, limit).await {
+            Ok(result) => pages.add(&result, max_bytes).map_err(|what| ChildError::Protocol { id, what }),
+            Err(error) => Err(error),
+        };
+        match next {
+            Ok(Some(cursor)) => params = json!({"cursor": cursor}).to_string(),
+            Ok(None) => return Ok(pages.finish()),
+            // A server without tools need not know the method.
+            Err(ChildError::Refused { code: METHOD_NOT_FOUND, .. }) if first => {
+                pages.note("does not know `tools/list`".to_owned());
+                return Ok(pages.finish());
+            }
+            // The pages so far are better than none.
+            Err(error) if !first && is_about_one_page(&error) => {
+                pages.note(format!("broke its list of tools off: {error}"));
+                return Ok(pages.finish());
+            }
+            Err(error) => return Err(error),
+        }
+        first = false;
+    }
+}
+
+fn is_about_one_page(error: &ChildError) -> bool {
+    matches!(error, ChildError::Refused { .. } | ChildError::Protocol { .. } | ChildError::TooLarge { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_a_child_says_of_itself() {
+        let hello = |text: &str| read_hello(text.as_bytes()).map(|hello| (hello.protocol, hello.server));
+        for version in KNOWN {
+            let text = format!(r#"{{"protocolVersion":"{version}","serverInfo":{{"name":"n","version":"1"}},"x":1}}"#);
+            assert_eq!(hello(&text), Ok((version.into(), "n 1".into())));
+        }
+        assert_eq!(
+            hello(r#"{"protocolVersion":"2024-11-05","serverInfo":7}"#),
+            Ok(("2024-11-05".into(), String::new()))
+        );
+        for text in [r#"{"protocolVersion":"1.0"}"#, "{}", "7", r#"{"protocolVersion":"2026-07-28"}"#] {
+            assert!(hello(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What a child says, line by line: answers to whoever waits, progress in order, requests answered at once.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use tokio::io::AsyncRead;
+
+use super::connection::Shared;
+use super::error::ChildError;
+use super::frames;
+use super::lines::{Line, Lines};
+use super::message::{self, Message};
+use super::salvage::{self, Head};
+
+/// A request id of a child that is longer is not answered.
+const MAX_FOREIGN_ID: usize = 1024;
+
+/// The reading side of a connection.
+#[derive(Debug)]
+pub(super) struct Incoming<R> {
+    shared: Arc<Shared>,
+    lines: Lines<R>,
+    max_line: usize,
+    /// An overlong line is being discarded whose call has not been found yet.
+    unclaimed: bool,
+}
+
+impl<R: AsyncRead + Unpin> Incoming<R> {
+    pub(super) fn new(shared: Arc<Shared>, reader: R, max_line: usize) -> Incoming<R> {
+        Incoming { shared, lines: Lines::new(reader, max_line), max_line, unclaimed: false }
+    }
+
+    /// Reads until the end; says how it ended, as the rest of a sentence about the child.
+    pub(super) async fn run(&mut self) -> String {
+        loop {
+            match self.lines.next().await {
+                Ok(Some(Line::Whole(line))) => self.line(&line),
+                // Either complete but for its line end, or cut off by the end, which says more.
+                Ok(Some(Line::Rest(line))) => {
+                    self.take(&line);
+                }
+                Ok(Some(Line::Over { head, size })) => self.over(&head, size),
+                Ok(Some(Line::OverEnd { tail, size })) => self.over_end(&tail, size),
+                Ok(None) => return "closed its stdout".to_owned(),
+                Err(error) if error.kind() == std::io::ErrorKind::InvalidData => return error.to_string(),
+                Err(error) => return format!("closed its stdout ({error})"),
+            }
+        }
+    }
+
+    /// Takes a message; false if it is none.
+    fn take(&self, line: &Bytes) -> bool {
+        let shared = &*self.shared;
+        let is_message = message::read(line, |message| dispatch(shared, message)).is_ok();
+        if is_message {
+            shared.stats.hear();
+        } else {
+            shared.stats.noise(line);
+        }
+        is_message
+    }
+
+    fn line(&self, line: &Bytes) {
+        if line.is_empty() || self.take(line) {
+            return;
+        }
+        // An answer that is no JSON still belongs to a call.
+        let id = match salvage::head(line) {
+            Head::Answer(id) => Some(id),
+            Head::Object => salvage::id_in_tail(line),
+            Head::Method | Head::Other => None,
+        };
+        if let Some(id) = id {
+            let what = "sent an answer that is no valid JSON".to_owned();
+            self.shared.pending.finish(id, Err(ChildError::Protocol { id: self.shared.id, what }));
+        }
+    }
+
+    /// A line passed the limit: its call fails now, if it can be told which one it is.
+    fn over(&mut self, head: &[u8], size: u64) {
+        let error = self.too_large(size);
+        let id = match salvage::head(head) {
+            Head::Answer(id) => Some(id),
+            Head::Object => self.shared.pending.only(),
+            Head::Method => return,
+            // Not even a message, and nothing can come through behind it.
+            Head::Other => return self.shared.pending.fail_all(&error),
+        };
+        match id {
+            Some(id) => drop(self.shared.pending.finish(id, Err(error))),
+            None => self.unclaimed = true,
+        }
+    }
+
+    fn over_end(&mut self, tail: &[u8], size: u64) {
+        if !std::mem::take(&mut self.unclaimed) {
+            return;
+        }
+        let error = self.too_large(size);
+        match salvage::id_in_tail(tail) {
+            Some(id) => drop(self.shared.pending.finish(id, Err(error))),
+            // One of those who wait would wait in vain, and nobody knows which.
+            None => self.shared.pending.fail_all(&error),
+        }
+    }
+
+    fn too_large(&self, size: u64) -> ChildError {
+        ChildError::TooLarge { id: self.shared.id, size, limit: self.max_line as u64 }
+    }
+}
+
+fn dispatch(shared: &Shared, message: Message) {
+    match message {
+        Message::Answer { id, reply } => {
+            if !shared.pending.finish(id, Ok(reply)) {
+                shared.stats.stray();
+            }
+        }
+        Message::Request { id, method } => {
+            // The reader never waits for the writer: a child that floods us with requests and does not read loses
+            // the answers to them.
+            if id.len() > MAX_FOREIGN_ID || shared.outgoing.try_send(frames::answer(&id, &method)).is_err() {
+                shared.stats.stray();
+            }
+        }
+        Message::Notification { method, params } => match (method.as_str(), params) {
+            ("notifications/tools/list_changed", _) => shared.mark_changed(),
+            ("notifications/progress", Some(params)) => {
+                let known = token(&params).is_some_and(|id| shared.pending.progress(id, params));
+                if !known {
+                    shared.stats.stray();
+                }
+            }
+            // Logging and the other lists of a child are not passed on.
+            _ => {}
+        },
+        Message::Stray => shared.stats.stray(),
+    }
+}
+
+/// The progress token, which is the id of our request; some servers send numbers back as text.
+fn token(params: &[u8]) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Progress<'a> {
+        #[serde(borrow, rename = "progressToken")]
+        token: &'a serde_json::value::RawValue,
+    }
+    let progress: Progress<'_> = serde_json::from_slice(params).ok()?;
+    progress.token.get().trim_matches('"').parse().ok()
+}

@@ -1,0 +1,196 @@
+//! Starts child processes. The only file that does.
+
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+
+use evokore_catalog::server::{ServerSpec, Transport};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::process::{Exit, Group};
+use super::programs::find_on_windows;
+use super::resolve::{Command, ResolveError, resolve};
+use super::settings::{ChildSettings, Lookup};
+
+/// Starts child servers; tests script them instead.
+pub trait Launcher: Send + Sync {
+    /// Starts `spec`.
+    ///
+    /// # Errors
+    /// Why it did not start, and whether it may later.
+    fn launch(&self, spec: &ServerSpec) -> Result<Launched, LaunchError>;
+}
+
+/// A child that has been started.
+pub struct Launched {
+    /// Where it reads.
+    pub stdin: Box<dyn AsyncWrite + Send + Unpin>,
+    /// Where it speaks.
+    pub stdout: Box<dyn AsyncRead + Send + Unpin>,
+    /// Where it complains.
+    pub stderr: Option<Box<dyn AsyncRead + Send + Unpin>>,
+    /// Its end.
+    pub exit: Exit,
+    /// Its processes.
+    pub group: Box<dyn Group>,
+}
+
+/// A child that could not be started. The texts complete "child server `x` …" or stand behind a colon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LaunchError {
+    /// Variables are not set.
+    Missing(String),
+    /// It cannot start with this configuration.
+    Never(String),
+    /// It did not start this time.
+    Failed(String),
+}
+
+/// Starts real processes.
+pub(super) struct Processes {
+    lookup: Lookup,
+    base: PathBuf,
+}
+
+impl Processes {
+    pub(super) fn new(settings: &ChildSettings) -> Processes {
+        Processes { lookup: settings.lookup.clone(), base: settings.base.clone() }
+    }
+}
+
+impl Launcher for Processes {
+    fn launch(&self, spec: &ServerSpec) -> Result<Launched, LaunchError> {
+        let command = resolve(spec, &*self.lookup, &self.base).map_err(|error| match error {
+            ResolveError::Missing(_) => LaunchError::Missing(error.to_string()),
+            ResolveError::Placeholder { .. } | ResolveError::Http => LaunchError::Never(error.to_string()),
+        })?;
+        start(&command).map_err(|error| LaunchError::Failed(explain(spec, &command, &error)))
+    }
+}
+
+fn start(command: &Command) -> std::io::Result<Launched> {
+    let mut process = tokio::process::Command::new(program(command));
+    process.args(&command.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    if !command.inherit_everything {
+        process.env_clear();
+    }
+    process.envs(command.env.iter().map(|(name, value)| (name, value)));
+    if let Some(cwd) = &command.cwd {
+        process.current_dir(cwd);
+    }
+    #[cfg(unix)]
+    process.process_group(0);
+    let mut child = process.spawn()?;
+    let group = group(child.id());
+    let missing = || std::io::Error::other("a pipe is missing");
+    let stdin = child.stdin.take().ok_or_else(missing)?;
+    let stdout = child.stdout.take().ok_or_else(missing)?;
+    let stderr = child.stderr.take().ok_or_else(missing)?;
+    Ok(Launched {
+        stdin: Box::new(stdin),
+        stdout: Box::new(stdout),
+        stderr: Some(Box::new(stderr)),
+        exit: Box::pin(async move {
+            match child.wait().await {
+                Ok(status) => describe(status),
+                Err(error) => format!("ended ({error})"),
+            }
+        }),
+        group,
+    })
+}
+
+fn program(command: &Command) -> String {
+    if !cfg!(windows) {
+        return command.program.clone();
+    }
+    let variable = |wanted: &str| {
+        let found = command.env.iter().rev().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        found.map(|(_, value)| value.as_str())
+    };
+    let (path, extensions) =
+        (variable("PATH").unwrap_or_default(), variable("PATHEXT").unwrap_or(".COM;.EXE;.BAT;.CMD"));
+    let found = find_on_windows(&command.program, path, extensions, &|file| Path::new(file).is_file());
+    found.unwrap_or_else(|| command.program.clone())
+}
+
+fn describe(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("was ended by signal {signal}");
+    }
+    status.code().map_or_else(|| "ended".to_owned(), |code| format!("exited with code {code}"))
+}
+
+/// Says what was wrong in the words of the configuration, so that no variable's value is shown.
+fn explain(spec: &ServerSpec, command: &Command, error: &std::io::Error) -> String {
+    let Transport::Stdio { command: written, cwd, .. } = spec.transport else { return error.to_string() };
+    if let (Some(folder), Some(cwd)) = (&command.cwd, cwd)
+        && !folder.is_dir()
+    {
+        return format!("could not start: its `cwd` `{cwd}` is no folder\nhint: create it or correct `cwd`");
+    }
+    match error.kind() {
+        std::io::ErrorKind::NotFound => format!(
+            "could not start: the program `{written}` was not found\nhint: install it, or write its full path as `command`"
+        ),
+        std::io::ErrorKind::PermissionDenied => format!(
+            "could not start: the program `{written}` may not be executed\nhint: `chmod +x` it, or correct `command`"
+        ),
+        _ => format!("could not start `{written}`: {error}"),
+    }
+}
+
+#[cfg(unix)]
+fn group(leader: Option<u32>) -> Box<dyn Group> {
+    let leader = leader.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
+    Box::new(UnixGroup { leader })
+}
+
+/// A process group, named by its leader's id.
+#[cfg(unix)]
+struct UnixGroup {
+    leader: Option<rustix::process::Pid>,
+}
+
+#[cfg(unix)]
+impl Group for UnixGroup {
+    fn terminate(&self) {
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    fn kill(&self) {
+        self.signal(rustix::process::Signal::KILL);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.leader.is_none_or(|leader| rustix::process::test_kill_process_group(leader).is_err())
+    }
+}
+
+#[cfg(unix)]
+impl UnixGroup {
+    fn signal(&self, signal: rustix::process::Signal) {
+        if let Some(leader) = self.leader {
+            // An empty group is what we want.
+            let _ = rustix::process::kill_process_group(leader, signal);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn group(_leader: Option<u32>) -> Box<dyn Group> {
+    Box::new(LeaderOnly)
+}
+
+/// Where there are no process groups, the leader dies with the handle that waits for it.
+#[cfg(not(unix))]
+struct LeaderOnly;
+
+#[cfg(not(unix))]
+impl Group for LeaderOnly {
+    fn terminate(&self) {}
+    fn kill(&self) {}
+    fn is_empty(&self) -> bool {
+        true
+    }
+}

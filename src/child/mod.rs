@@ -1,0 +1,53 @@
+//! Child servers: started, spoken to in bytes, watched, stopped. Each is live and untrusted; neither a slow, a noisy,
+//! a lying nor a dying one is felt by anyone but its own callers.
+//!
+//! ```text
+//! boot        all servers: handle, start, call, status, shutdown; the sentinel line
+//! supervisor  one server's life: launch → handshake → follow its list → end → back off → again
+//! server      its phase and facts; waiting for it
+//! launch      the only place that starts a process, from what resolve, environment and programs work out
+//! process     its end, and the end of its whole group; stderr: the last it said
+//! connection  requests, time-outs, cancellation over any reader and writer
+//!   incoming    lines → message (or salvage) → pending: answers, progress
+//!   frames      what is sent
+//! handshake   initialize and tools/list; tools reads the list leniently
+//! ```
+//!
+//! Nothing here knows rmcp or types of the protocol beyond the members that decide: an answer passes as the bytes
+//! that came. Gates (permission, approval) lie before [`Children::call`], in `calls`.
+
+mod backoff;
+mod boot;
+mod call;
+mod connection;
+mod environment;
+mod error;
+mod frames;
+mod handshake;
+mod incoming;
+mod launch;
+mod lines;
+mod message;
+mod pending;
+mod process;
+mod programs;
+mod resolve;
+mod salvage;
+mod server;
+mod settings;
+mod stats;
+mod status;
+mod stderr;
+mod supervisor;
+mod tools;
+
+pub use boot::{ChildSink, Children};
+pub use call::{ChildCall, ChildReply, ProgressSender};
+pub use connection::{Connection, Patience};
+pub use error::ChildError;
+pub use launch::{LaunchError, Launched, Launcher};
+pub use process::{Exit, Group};
+pub use settings::{ChildSettings, Lookup, Say};
+pub use stats::Stats;
+pub use status::{ChildStatus, ConnectionType, Status};
+pub use tools::{ChildTool, SkippedTool};

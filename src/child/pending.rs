@@ -1,0 +1,124 @@
+//! Requests that wait for a child's answer, by our own ids. Bounded; the first answer counts.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::call::{ChildReply, ProgressSender};
+use super::error::ChildError;
+
+/// What a request ends with.
+pub(super) type Answer = Result<ChildReply, ChildError>;
+
+/// The requests of one connection. Its lock is never held across an await.
+#[derive(Debug)]
+pub(super) struct Pending {
+    id: &'static str,
+    limit: usize,
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    last: u64,
+    entries: HashMap<u64, Entry>,
+    /// Why no further request is accepted.
+    closed: Option<ChildError>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    answer: oneshot::Sender<Answer>,
+    progress: Option<ProgressSender>,
+    /// When the request was made or its last progress came.
+    active: Instant,
+}
+
+impl Pending {
+    /// An empty table for server `id`, with room for `limit` requests.
+    pub(super) fn new(id: &'static str, limit: usize) -> Pending {
+        Pending { id, limit, table: Mutex::default() }
+    }
+
+    /// Registers a request: its id, and where its answer comes.
+    ///
+    /// # Errors
+    /// The table is full or closed.
+    pub(super) fn insert(
+        &self,
+        progress: Option<ProgressSender>,
+    ) -> Result<(u64, oneshot::Receiver<Answer>), ChildError> {
+        let mut table = self.table();
+        if let Some(error) = &table.closed {
+            return Err(error.clone());
+        }
+        if table.entries.len() >= self.limit {
+            return Err(ChildError::Busy { id: self.id, limit: self.limit });
+        }
+        let (sender, receiver) = oneshot::channel();
+        table.last += 1;
+        let id = table.last;
+        table.entries.insert(id, Entry { answer: sender, progress, active: Instant::now() });
+        Ok((id, receiver))
+    }
+
+    /// Ends request `id`. False if nobody waits for it (any more).
+    pub(super) fn finish(&self, id: u64, answer: Answer) -> bool {
+        let Some(entry) = self.table().entries.remove(&id) else { return false };
+        // The caller may just have given up; then the answer is late, too.
+        entry.answer.send(answer).is_ok()
+    }
+
+    /// Takes request `id` out without an answer. False if it had ended.
+    pub(super) fn remove(&self, id: u64) -> bool {
+        self.table().entries.remove(&id).is_some()
+    }
+
+    /// The child is at work on request `id`: notes the time and passes the raw parameters on.
+    pub(super) fn progress(&self, id: u64, params: Bytes) -> bool {
+        let mut table = self.table();
+        let Some(entry) = table.entries.get_mut(&id) else { return false };
+        entry.active = Instant::now();
+        if let Some(progress) = &entry.progress
+            && let Err(TrySendError::Closed(_)) = progress.try_send(params)
+        {
+            entry.progress = None;
+        }
+        true
+    }
+
+    /// When request `id` last showed life.
+    pub(super) fn active(&self, id: u64) -> Option<Instant> {
+        self.table().entries.get(&id).map(|entry| entry.active)
+    }
+
+    /// The only request that waits, if it is just one.
+    pub(super) fn only(&self) -> Option<u64> {
+        let table = self.table();
+        let mut ids = table.entries.keys();
+        ids.next().copied().filter(|_| ids.next().is_none())
+    }
+
+    /// Ends every request with `error`.
+    pub(super) fn fail_all(&self, error: &ChildError) {
+        let entries = std::mem::take(&mut self.table().entries);
+        for entry in entries.into_values() {
+            let _ = entry.answer.send(Err(error.clone()));
+        }
+    }
+
+    /// Ends every request with `error`, and refuses new ones with it.
+    pub(super) fn close(&self, error: &ChildError) {
+        self.table().closed.get_or_insert_with(|| error.clone());
+        self.fail_all(error);
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        // No code that could panic runs under the lock, so a poisoned table is consistent.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,247 @@
+//! From a server's entry to the command that starts it: placeholders, `~/`, relative paths, environment. Pure; the
+//! variables come from the caller. No value of a variable ever gets into a message.
+
+use std::path::{Path, PathBuf};
+
+use evokore_catalog::server::{ServerSpec, Transport};
+use evokore_catalog::template::{self, TemplateError};
+
+use super::environment::{EVERYTHING, environment};
+
+/// A command, ready to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Command {
+    /// A bare name (found through `PATH`) or an absolute path.
+    pub(super) program: String,
+    /// Arguments.
+    pub(super) args: Vec<String>,
+    /// The whole environment; later ones win over earlier ones of the same name.
+    pub(super) env: Vec<(String, String)>,
+    /// The process's own environment is kept below `env`.
+    pub(super) inherit_everything: bool,
+    /// Working directory, absolute if the base is; `None` for the one of the process.
+    pub(super) cwd: Option<PathBuf>,
+}
+
+/// Why an entry is no command.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ResolveError {
+    /// Keys with the variables they need, which are not set.
+    #[error("{}", missing(.0))]
+    Missing(Vec<(String, String)>),
+    /// A key whose placeholder cannot be read.
+    #[error("`{key}` has {what}\nhint: write `${{NAME}}` or `${{NAME:-default}}`")]
+    Placeholder {
+        /// The key, such as `args[1]`.
+        key: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A transport that this build does not speak.
+    #[error(
+        "it is reached over HTTP, which this version does not speak with child servers\nhint: give it a `command` that \
+         bridges to its `url`, such as `npx -y mcp-remote <url>`"
+    )]
+    Http,
+}
+
+fn missing(keys: &[(String, String)]) -> String {
+    let needs: Vec<_> = keys.iter().map(|(key, name)| format!("`{key}` needs `{name}`")).collect();
+    format!("{}, which is not set", needs.join(", "))
+}
+
+/// The command of `spec`. Relative paths start at `base`, the folder of the configuration.
+///
+/// # Errors
+/// All missing variables at once, or the first key that cannot be used.
+pub(super) fn resolve(
+    spec: &ServerSpec,
+    lookup: &dyn Fn(&str) -> Option<String>,
+    base: &Path,
+) -> Result<Command, ResolveError> {
+    let mut texts = Texts { lookup, missing: Vec::new() };
+    let command = match spec.transport {
+        Transport::Http { url, headers } => {
+            // The keys are looked at all the same, so that a missing variable is named first.
+            texts.expand("url", url)?;
+            for (name, value) in headers {
+                texts.expand(&format!("headers.{name}"), value)?;
+            }
+            None
+        }
+        Transport::Stdio { command, args, env, cwd } => {
+            let program = texts.expand_path("command", command)?;
+            let args = args.iter().enumerate();
+            let args =
+                args.map(|(at, arg)| texts.expand_path(&format!("args[{at}]"), arg)).collect::<Result<_, _>>()?;
+            let own =
+                env.iter().map(|(name, value)| Ok(((*name).to_owned(), texts.expand(&format!("env.{name}"), value)?)));
+            let own = own.collect::<Result<_, _>>()?;
+            let cwd = cwd.map(|cwd| texts.expand_path("cwd", cwd)).transpose()?;
+            Some(Command {
+                program: if program.contains(['/', '\\']) { absolute(base, &program) } else { program },
+                args,
+                env: environment(lookup, spec.inherit_env, own),
+                inherit_everything: spec.inherit_env.contains(&EVERYTHING),
+                cwd: cwd.map(|cwd| base.join(cwd)),
+            })
+        }
+    };
+    if !texts.missing.is_empty() {
+        return Err(ResolveError::Missing(texts.missing));
+    }
+    command.ok_or(ResolveError::Http)
+}
+
+fn absolute(base: &Path, program: &str) -> String {
+    let joined = base.join(program);
+    let clean: PathBuf = joined.components().filter(|part| !matches!(part, std::path::Component::CurDir)).collect();
+    let clean = if clean.is_relative() { Path::new(".").join(clean) } else { clean };
+    clean.to_string_lossy().into_owned()
+}
+
+/// Expands texts and gathers what is missing.
+struct Texts<'a> {
+    lookup: &'a dyn Fn(&str) -> Option<String>,
+    missing: Vec<(String, String)>,
+}
+
+impl Texts<'_> {
+    fn expand(&mut self, key: &str, text: &str) -> Result<String, ResolveError> {
+        let what = match template::expand(text, self.lookup) {
+            Ok(text) => return Ok(text.into_owned()),
+            Err(TemplateError::Missing(names)) => {
+                self.missing.extend(names.into_iter().map(|name| (key.to_owned(), name)));
+                return Ok(String::new());
+            }
+            Err(TemplateError::Unclosed(at)) => format!("a `${{` without its `}}` at byte {at}"),
+            Err(TemplateError::BadName(at, name)) => format!("`{name}` at byte {at}, which is no variable name"),
+        };
+        Err(ResolveError::Placeholder { key: key.to_owned(), what })
+    }
+
+    /// Like [`Texts::expand`]; `~` or `~/` at the beginning is the home directory.
+    fn expand_path(&mut self, key: &str, text: &str) -> Result<String, ResolveError> {
+        let text = self.expand(key, text)?;
+        let rest = match text.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with(['/', '\\']) => rest,
+            _ => return Ok(text),
+        };
+        match (self.lookup)("HOME").or_else(|| (self.lookup)("USERPROFILE")) {
+            Some(home) => Ok(format!("{}{rest}", home.trim_end_matches('/'))),
+            None => {
+                self.missing.push((key.to_owned(), "HOME".to_owned()));
+                Ok(text)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evokore_catalog::server::{Boot, LockKind};
+
+    use super::*;
+
+    fn spec(transport: Transport) -> ServerSpec {
+        ServerSpec {
+            id: "s",
+            transport,
+            disabled: false,
+            optional: false,
+            boot: Boot::Eager,
+            boot_timeout_ms: None,
+            call_timeout_ms: None,
+            inherit_env: &["EXTRA"],
+            lock: LockKind::None,
+            description: "",
+        }
+    }
+
+    fn lookup(name: &str) -> Option<String> {
+        let value = match name {
+            "HOME" => "/home/me",
+            "TOKEN" => "t0ken",
+            "WHERE" => "~/in",
+            "EXTRA" => "more",
+            _ => return None,
+        };
+        Some(value.to_owned())
+    }
+
+    #[test]
+    fn expands_every_text() {
+        let transport = Transport::Stdio {
+            command: "./bin/${NAME:-run}.sh",
+            args: &["--at=${env:TOKEN}", "~/data", "x~/y", "${WHERE}", "a&b"],
+            env: &[("KEY", "${TOKEN}"), ("LABEL", "${LABEL:-a:-b}")],
+            cwd: Some("work"),
+        };
+        let command = resolve(&spec(transport), &lookup, Path::new("/etc/app")).expect("a command");
+        assert_eq!(command.program, "/etc/app/bin/run.sh");
+        assert_eq!(command.args, ["--at=t0ken", "/home/me/data", "x~/y", "/home/me/in", "a&b"]);
+        assert_eq!(command.cwd.as_deref(), Some(Path::new("/etc/app/work")));
+        let env: Vec<_> = command.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(env, ["HOME=/home/me", "EXTRA=more", "KEY=t0ken", "LABEL=a:-b"]);
+        assert!(!command.inherit_everything);
+    }
+
+    #[test]
+    fn programs_and_folders() {
+        for (command, base, program) in [
+            ("npx", "/etc/app", "npx"),
+            ("/bin/x", "/etc/app", "/bin/x"),
+            ("~/x", "/etc/app", "/home/me/x"),
+            ("../x", "/etc/app", "/etc/app/../x"),
+            ("./x", ".", "./x"),
+        ] {
+            let transport = Transport::Stdio { command, args: &[], env: &[], cwd: None };
+            let found = resolve(&spec(transport), &lookup, Path::new(base)).expect("a command");
+            assert_eq!((found.program.as_str(), found.cwd), (program, None), "{command}");
+        }
+    }
+
+    #[test]
+    fn names_key_and_variable_and_no_value() {
+        let transport = Transport::Stdio {
+            command: "x",
+            args: &["${TOKEN}", "${A}/${TOKEN}/${B}"],
+            env: &[("KEY", "${C}")],
+            cwd: None,
+        };
+        let error = resolve(&spec(transport), &lookup, Path::new(".")).expect_err("not set");
+        assert_eq!(
+            error.to_string(),
+            "`args[1]` needs `A`, `args[1]` needs `B`, `env.KEY` needs `C`, which is not set"
+        );
+
+        let url = "https://${HOST:-example.org}/mcp";
+        let headers: &[(&str, &str)] = &[("Authorization", "Bearer ${NOT_SET}")];
+        let error = resolve(&spec(Transport::Http { url, headers }), &lookup, Path::new(".")).expect_err("not set");
+        assert_eq!(error.to_string(), "`headers.Authorization` needs `NOT_SET`, which is not set");
+        let error = resolve(&spec(Transport::Http { url, headers: &[] }), &lookup, Path::new(".")).expect_err("HTTP");
+        assert_eq!(error, ResolveError::Http);
+
+        for (arg, expected) in [
+            (
+                &["${TOKEN"],
+                "`args[0]` has a `${` without its `}` at byte 0\nhint: write `${NAME}` or `${NAME:-default}`",
+            ),
+            (
+                &["${TO KEN}"],
+                "`args[0]` has `TO KEN` at byte 0, which is no variable name\nhint: write `${NAME}` or `${NAME:-default}`",
+            ),
+        ] {
+            let transport = Transport::Stdio { command: "x", args: arg, env: &[], cwd: None };
+            let error = resolve(&spec(transport), &lookup, Path::new(".")).expect_err("bad");
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn a_home_that_is_not_known_is_missing() {
+        let transport = Transport::Stdio { command: "~/x", args: &[], env: &[], cwd: None };
+        let error = resolve(&spec(transport), &|_| None, Path::new(".")).expect_err("no home");
+        assert_eq!(error, ResolveError::Missing(vec![("command".into(), "HOME".into())]));
+    }
+}

@@ -1,0 +1,184 @@
+//! One configured server: what phase it is in, what is known about it, and waiting for it to come up.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use evokore_catalog::server::{Boot, ServerSpec};
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, timeout_at};
+
+use super::connection::{Connection, Patience};
+use super::error::ChildError;
+use super::settings::ChildSettings;
+use super::stats::Stats;
+use super::stderr::Tail;
+use super::tools::SkippedTool;
+
+/// A call waits at most so long for a server that boots.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// A restart that is due within this is worth waiting for.
+const SOON: Duration = Duration::from_secs(1);
+/// No limit is longer, whatever is configured: clocks can still add it.
+const LONGEST_LIMIT: Duration = Duration::from_secs(86_400);
+/// Progress may stretch a call to so many times its limit.
+const TOTAL_FACTOR: u32 = 10;
+
+/// What a server is doing.
+#[derive(Debug, Clone)]
+pub(super) enum Phase {
+    /// Switched off by its entry.
+    Disabled,
+    /// Starts on its first call.
+    Idle,
+    /// Has been started, or is about to be.
+    Booting,
+    /// Has not answered within the first limit; it may still come up.
+    Late,
+    /// Answers.
+    Up(Connection),
+    /// Does not run; starts again at `retry`.
+    Down { reason: Arc<str>, retry: Instant, was_up: bool },
+    /// Variables are not set, which is fine for an optional server.
+    Waiting(Arc<str>),
+    /// Cannot start with this configuration.
+    Never(Arc<str>),
+    /// Its task has died; a defect of ours.
+    Broken,
+    /// The process shuts down.
+    Stopped,
+}
+
+/// What is known about a server besides its phase.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Facts {
+    /// Tools that clients can be offered.
+    pub(super) registered: usize,
+    /// Failures since it last came up.
+    pub(super) errors: u32,
+    /// Starts after the first.
+    pub(super) restarts: u32,
+    pub(super) skipped: Vec<SkippedTool>,
+    pub(super) notes: Vec<String>,
+    /// Name and version it gave, and the protocol it speaks.
+    pub(super) server: String,
+    pub(super) protocol: String,
+}
+
+/// One configured server.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) index: u16,
+    pub(super) spec: &'static ServerSpec,
+    pub(super) boot_timeout: Duration,
+    pub(super) call_timeout: Duration,
+    pub(super) stats: Arc<Stats>,
+    pub(super) tail: Arc<Tail>,
+    /// Somebody wants it up, or its list fresh, now.
+    pub(super) kick: Notify,
+    phase: watch::Sender<Phase>,
+    facts: Mutex<Facts>,
+}
+
+impl Server {
+    pub(super) fn new(index: u16, spec: &'static ServerSpec, settings: &ChildSettings) -> Server {
+        let phase = match (spec.disabled, spec.boot) {
+            (true, _) => Phase::Disabled,
+            (false, Boot::Lazy) => Phase::Idle,
+            (false, Boot::Eager) => Phase::Booting,
+        };
+        let limit = |own: Option<u32>, default: Duration| {
+            own.map_or(default, |ms| Duration::from_millis(ms.into())).min(LONGEST_LIMIT)
+        };
+        Server {
+            index,
+            spec,
+            boot_timeout: limit(spec.boot_timeout_ms, settings.boot_timeout),
+            call_timeout: limit(spec.call_timeout_ms, settings.call_timeout),
+            stats: Arc::default(),
+            tail: Arc::default(),
+            kick: Notify::new(),
+            phase: watch::Sender::new(phase),
+            facts: Mutex::default(),
+        }
+    }
+
+    /// How long a call may take.
+    pub(super) fn patience(&self) -> Patience {
+        Patience { idle: self.call_timeout, total: self.call_timeout * TOTAL_FACTOR }
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.phase.borrow().clone()
+    }
+
+    pub(super) fn enter(&self, phase: Phase) {
+        self.phase.send_replace(phase);
+    }
+
+    /// The facts; the lock is never held across an await.
+    pub(super) fn facts(&self) -> MutexGuard<'_, Facts> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts what a call says about the health of the connection.
+    pub(super) fn note(&self, error: &ChildError) {
+        if matches!(error, ChildError::TimedOut { .. } | ChildError::TooLarge { .. } | ChildError::Protocol { .. }) {
+            let mut facts = self.facts();
+            facts.errors = facts.errors.saturating_add(1);
+        }
+    }
+
+    /// Waits until the first boot has come to something.
+    pub(super) async fn settled(&self) -> Phase {
+        let mut phases = self.phase.subscribe();
+        match phases.wait_for(|phase| !matches!(phase, Phase::Booting | Phase::Idle)).await {
+            Ok(phase) => phase.clone(),
+            // The sender lives as long as `self`.
+            Err(_) => Phase::Broken,
+        }
+    }
+
+    /// The connection, if need be after waiting for a boot that is under way.
+    pub(super) async fn connection(&self) -> Result<Connection, ChildError> {
+        if let Some(answer) = self.answer(&self.phase.borrow()) {
+            return answer;
+        }
+        let deadline = Instant::now() + self.boot_timeout.min(LONGEST_WAIT);
+        let mut phases = self.phase.subscribe();
+        loop {
+            let phase = phases.borrow_and_update().clone();
+            if let Some(answer) = self.answer(&phase) {
+                return answer;
+            }
+            if matches!(phase, Phase::Idle) {
+                self.kick.notify_one();
+            }
+            if !matches!(timeout_at(deadline, phases.changed()).await, Ok(Ok(()))) {
+                return Err(ChildError::Starting { id: self.spec.id });
+            }
+        }
+    }
+
+    /// What a caller gets in this phase; `None` if waiting is worth it.
+    fn answer(&self, phase: &Phase) -> Option<Result<Connection, ChildError>> {
+        let id = self.spec.id;
+        let not_ready = |reason: String| ChildError::NotReady { id, reason };
+        Some(Err(match phase {
+            Phase::Up(connection) => return Some(Ok(connection.clone())),
+            Phase::Idle | Phase::Booting => return None,
+            Phase::Down { reason, retry, .. } => {
+                let left = retry.saturating_duration_since(Instant::now());
+                if left <= SOON {
+                    return None;
+                }
+                not_ready(format!("it {reason}\nhint: it starts again in {:.0} s", left.as_secs_f64()))
+            }
+            Phase::Late => ChildError::Starting { id },
+            Phase::Disabled => ChildError::Disabled { id },
+            Phase::Waiting(missing) => ChildError::Waiting { id, missing: missing.to_string() },
+            Phase::Never(reason) => not_ready(reason.to_string()),
+            Phase::Broken => not_ready("its task has failed\nhint: start evokore again".to_owned()),
+            Phase::Stopped => not_ready("evokore shuts down".to_owned()),
+        }))
+    }
+}

@@ -1,0 +1,54 @@
+//! What the process decides for all its child servers. Everything from outside comes in through here, so that
+//! nothing below reads the environment or writes to stderr by itself.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Looks a variable up; `None` if it is not set.
+pub type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+/// Takes one line for the people who watch stderr.
+pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Limits and surroundings of child servers.
+#[derive(Clone)]
+pub struct ChildSettings {
+    /// From start to the first list, unless the server's entry says otherwise.
+    pub boot_timeout: Duration,
+    /// One call without an answer or progress, unless the server's entry says otherwise.
+    pub call_timeout: Duration,
+    /// Bytes of one message of a child.
+    pub max_line: usize,
+    /// Where relative commands and working directories start: the folder of the configuration.
+    pub base: PathBuf,
+    /// Variables for placeholders and for the children's environment.
+    pub lookup: Lookup,
+    /// Where the lines about boots and failures go.
+    pub say: Say,
+}
+
+impl ChildSettings {
+    /// Defaults: 30 s to boot, 60 s for a call, 64 MiB for a message, relative to the working directory.
+    pub fn new(lookup: Lookup, say: Say) -> ChildSettings {
+        ChildSettings {
+            boot_timeout: Duration::from_secs(30),
+            call_timeout: Duration::from_secs(60),
+            max_line: 64 << 20,
+            base: PathBuf::from("."),
+            lookup,
+            say,
+        }
+    }
+}
+
+impl fmt::Debug for ChildSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChildSettings")
+            .field("boot_timeout", &self.boot_timeout)
+            .field("call_timeout", &self.call_timeout)
+            .field("max_line", &self.max_line)
+            .field("base", &self.base)
+            .finish_non_exhaustive()
+    }
+}

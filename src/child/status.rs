@@ -1,0 +1,136 @@
+//! What people and clients are told about a server.
+
+use serde::Serialize;
+
+use evokore_catalog::server::Transport;
+
+use super::server::{Phase, Server};
+use super::tools::SkippedTool;
+
+/// Bytes of stderr in a status.
+const QUOTED_STDERR: usize = 2000;
+
+/// The state of one configured server. Serializes under the names that `proxy_server_status` promises.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChildStatus {
+    /// Server id.
+    pub id: &'static str,
+    /// What it is doing.
+    pub status: Status,
+    /// How it is reached.
+    pub connection_type: ConnectionType,
+    /// Failures of the connection since it last came up; errors of tools are none.
+    pub error_count: u32,
+    /// Milliseconds since 1970 of its last message; `null` before the first.
+    pub last_ping: Option<i64>,
+    /// Tools that clients can be offered.
+    #[serde(rename = "registeredToolCount")]
+    pub registered_tools: usize,
+    /// Starts after the first.
+    pub restarts: u32,
+    /// Why it is not connected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Name and version it gave itself.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub server: String,
+    /// Protocol version that was agreed on.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub protocol: String,
+    /// Entries of its list that are not offered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped_tools: Vec<SkippedTool>,
+    /// What was odd about its list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Lines on its stdout that were no messages.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub noise_lines: u64,
+    /// The first of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<String>,
+    /// Messages that nobody waited for: late or second answers.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stray_messages: u64,
+    /// The end of its stderr, unless it is connected and well.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stderr_tail: String,
+}
+
+/// What a server is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Has been started and has not answered yet.
+    Booting,
+    /// Answers.
+    Connected,
+    /// Could not be started, or does not answer.
+    Error,
+    /// Was up; starts again by itself. Or has not been needed yet.
+    Disconnected,
+    /// Optional, and its variables are not set.
+    Waiting,
+    /// Switched off by its entry.
+    Disabled,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConnectionType {
+    /// A process and its standard streams.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+}
+
+impl ChildStatus {
+    /// The state of `server` at this moment.
+    pub(super) fn of(server: &Server) -> ChildStatus {
+        let (status, reason) = match server.phase() {
+            Phase::Disabled => (Status::Disabled, Some("`disabled` is true in its entry".to_owned())),
+            Phase::Idle => (Status::Disconnected, Some("starts on its first call".to_owned())),
+            Phase::Booting => (Status::Booting, None),
+            Phase::Late => {
+                let limit = super::error::seconds(server.boot_timeout);
+                (Status::Error, Some(format!("has not answered within {limit}; it joins when it does")))
+            }
+            Phase::Up(_) => (Status::Connected, None),
+            Phase::Down { reason, was_up: true, .. } => (Status::Disconnected, Some(reason.to_string())),
+            Phase::Down { reason, .. } | Phase::Never(reason) => (Status::Error, Some(reason.to_string())),
+            Phase::Waiting(missing) => (Status::Waiting, Some(missing.to_string())),
+            Phase::Broken => (Status::Error, Some("its task has failed".to_owned())),
+            Phase::Stopped => (Status::Disconnected, Some("evokore shuts down".to_owned())),
+        };
+        let facts = server.facts().clone();
+        let stats = &server.stats;
+        let is_well = matches!(status, Status::Connected) && facts.errors == 0;
+        ChildStatus {
+            id: server.spec.id,
+            status,
+            connection_type: match server.spec.transport {
+                Transport::Stdio { .. } => ConnectionType::Stdio,
+                Transport::Http { .. } => ConnectionType::Http,
+            },
+            error_count: facts.errors,
+            last_ping: stats.last_heard(),
+            registered_tools: facts.registered,
+            restarts: facts.restarts,
+            reason,
+            server: facts.server,
+            protocol: facts.protocol,
+            skipped_tools: facts.skipped,
+            notes: facts.notes,
+            noise_lines: stats.noise_lines(),
+            noise: stats.noise_sample(),
+            stray_messages: stats.stray_messages(),
+            stderr_tail: if is_well { String::new() } else { server.tail.last(QUOTED_STDERR) },
+        }
+    }
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}

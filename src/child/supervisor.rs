@@ -1,0 +1,281 @@
+//! The life of one server, as one task: start, boot, follow its list, notice its end, start again.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::backoff::Backoff;
+use super::boot::ChildSink;
+use super::connection::Connection;
+use super::error::{ChildError, seconds};
+use super::handshake::{Hello, initialize, list_tools};
+use super::launch::{LaunchError, Launched, Launcher};
+use super::process::Process;
+use super::server::{Phase, Server};
+use super::settings::Say;
+use super::tools::Listing;
+
+/// A server that is late gets so many boot time-outs altogether before it is given up.
+const PATIENCE_FACTOR: u32 = 4;
+/// From a child's `list_changed` to our question, so that a burst costs one.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+/// A child that changes all the time is asked ever more rarely, down to this.
+const LONGEST_DEBOUNCE: Duration = Duration::from_secs(5);
+/// Changes further apart than this are no series.
+const CALM: Duration = Duration::from_secs(10);
+/// How long the end of a process waits for the end of its output, and the other way round.
+const LAST_WORDS: Duration = Duration::from_millis(150);
+/// Bytes of stderr in a message.
+const QUOTED_STDERR: usize = 600;
+
+/// What the tasks of all servers share.
+pub(super) struct Context {
+    pub(super) launcher: Arc<dyn Launcher>,
+    pub(super) sink: Arc<dyn ChildSink>,
+    pub(super) say: Say,
+    pub(super) max_line: usize,
+    pub(super) stop: CancellationToken,
+}
+
+/// How a run ended.
+enum End {
+    /// We wanted it to.
+    Stopped,
+    /// It could not start for want of variables.
+    Missing(String),
+    /// It cannot start.
+    Never(String),
+    /// It failed; `reason` completes "it …". What is left of it is still to be stopped.
+    Failed { reason: String, uptime: Option<Duration>, rest: Option<Process> },
+}
+
+/// Keeps `server` up until the process stops.
+pub(super) async fn run(server: Arc<Server>, context: Arc<Context>) {
+    let _watch = Watch(&server);
+    let id = server.spec.id;
+    let mut backoff = Backoff::default();
+    let mut told = String::new();
+    if matches!(server.phase(), Phase::Idle) {
+        tokio::select! {
+            () = server.kick.notified() => {}
+            () = context.stop.cancelled() => return server.enter(Phase::Stopped),
+        }
+    }
+    loop {
+        server.enter(Phase::Booting);
+        let (reason, uptime, rest) = match life(&server, &context).await {
+            End::Stopped => return server.enter(Phase::Stopped),
+            End::Missing(missing) if server.spec.optional => {
+                context.say(&format!("child server `{id}` waits: {missing}"));
+                return server.enter(Phase::Waiting(missing.into()));
+            }
+            End::Missing(reason) | End::Never(reason) => {
+                context.say(&format!("child server `{id}` failed to boot: {reason}"));
+                server.facts().errors += 1;
+                return server.enter(Phase::Never(reason.into()));
+            }
+            End::Failed { reason, uptime, rest } => (reason, uptime, rest),
+        };
+        let delay = backoff.next(uptime.unwrap_or_default());
+        // A crash loop is told once; the status shows how it goes on.
+        if told != reason || uptime.is_some() {
+            let what = if uptime.is_some() { "" } else { "failed to boot: it " };
+            context.say(&format!("child server `{id}` {what}{reason}; it starts again in {}", seconds(delay)));
+            told.clone_from(&reason);
+        }
+        let again = match backoff.failures() {
+            0 | 1 => reason,
+            failures => format!("{reason} ({failures} failures in a row)"),
+        };
+        let retry = Instant::now() + delay;
+        server.enter(Phase::Down { reason: again.into(), retry, was_up: uptime.is_some() });
+        if let Some(mut rest) = rest {
+            rest.stop().await;
+        }
+        tokio::select! {
+            () = sleep_until(retry) => {}
+            () = server.kick.notified() => {}
+            () = context.stop.cancelled() => return server.enter(Phase::Stopped),
+        }
+        server.facts().restarts += 1;
+    }
+}
+
+/// Marks the server when its task dies of a panic, so that nobody waits for it.
+struct Watch<'a>(&'a Server);
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.enter(Phase::Broken);
+        }
+    }
+}
+
+/// One run, from start to end.
+async fn life(server: &Server, context: &Context) -> End {
+    let id = server.spec.id;
+    let launched = match context.launcher.launch(server.spec) {
+        Ok(launched) => launched,
+        Err(LaunchError::Missing(missing)) => return End::Missing(missing),
+        Err(LaunchError::Never(reason)) => return End::Never(reason),
+        Err(LaunchError::Failed(reason)) => {
+            server.facts().errors += 1;
+            return End::Failed { reason, uptime: None, rest: None };
+        }
+    };
+    context.say(&format!("child server `{id}` is booting"));
+    server.tail.clear();
+    let Launched { stdin, stdout, stderr, exit, group } = launched;
+    let mut process = Process::new(exit, group);
+    let drain = stderr.map(|stderr| server.tail.drain(stderr));
+    let connection = Connection::open(id, stdout, stdin, context.max_line, server.stats.clone());
+    let mut up = None;
+    let reason = tokio::select! {
+        biased;
+        () = context.stop.cancelled() => {
+            server.enter(Phase::Stopped);
+            connection.hush();
+            process.stop().await;
+            connection.close(&ChildError::NotReady { id, reason: "evokore shuts down".to_owned() });
+            return End::Stopped;
+        }
+        how = process.exited() => {
+            // What it wrote before it ended is in the pipe.
+            let _ = timeout(LAST_WORDS, connection.ended()).await;
+            how
+        }
+        how = connection.ended() => timeout(LAST_WORDS, process.exited()).await.unwrap_or(how),
+        error = drive(server, context, &connection, &mut up) => brief(&error),
+    };
+    if let Some(drain) = drain {
+        let _ = timeout(LAST_WORDS, drain).await;
+    }
+    let reason = match server.tail.last(QUOTED_STDERR) {
+        said if said.is_empty() => reason,
+        said => format!("{reason}; its stderr ends with: {said}"),
+    };
+    server.facts().errors += 1;
+    if up.is_some() {
+        server.facts().registered = 0;
+        context.sink.gone(server.index);
+    }
+    connection.close(&ChildError::Exited { id, what: format!("it {reason}") });
+    End::Failed { reason, uptime: up.map(|up: Instant| up.elapsed()), rest: Some(process) }
+}
+
+/// Boots over `connection` and follows the list; ends only with an error. Notes in `up` when the server came up.
+async fn drive(server: &Server, context: &Context, connection: &Connection, up: &mut Option<Instant>) -> ChildError {
+    let (hello, listing) = match boot(server, context, connection).await {
+        Ok(booted) => booted,
+        Err(error) => return error,
+    };
+    let mut print = fingerprint(&listing);
+    let registered = register(server, context, listing);
+    {
+        let mut facts = server.facts();
+        facts.errors = 0;
+        facts.server = hello.server;
+        facts.protocol = hello.protocol;
+    }
+    *up = Some(Instant::now());
+    server.enter(Phase::Up(connection.clone()));
+    context.say(&format!("child server `{}` proxied {registered} tool(s)", server.spec.id));
+    let mut pause = DEBOUNCE;
+    let mut asked = Instant::now();
+    loop {
+        tokio::select! {
+            () = connection.changed() => {}
+            () = server.kick.notified() => connection.mark_changed(),
+        }
+        sleep(pause).await;
+        connection.take_change();
+        let limit = server.boot_timeout;
+        match list_tools(connection, server.spec.id, limit, context.max_line).await {
+            Ok(listing) if fingerprint(&listing) == print => {}
+            Ok(listing) => {
+                print = fingerprint(&listing);
+                register(server, context, listing);
+            }
+            // The end is noticed elsewhere.
+            Err(ChildError::Exited { .. }) => {}
+            Err(error) => {
+                let mut facts = server.facts();
+                facts.errors += 1;
+                facts.notes = vec![format!("its last list could not be read: {}", brief(&error))];
+            }
+        }
+        pause = if asked.elapsed() < CALM { (pause * 2).min(LONGEST_DEBOUNCE) } else { DEBOUNCE };
+        asked = Instant::now();
+    }
+}
+
+/// Handshake and list. After the first limit the server counts as late, but is left to go on: a launcher that is
+/// downloading loses everything when it is killed.
+async fn boot(server: &Server, context: &Context, connection: &Connection) -> Result<(Hello, Listing), ChildError> {
+    let id = server.spec.id;
+    let first = server.boot_timeout;
+    let last = first * PATIENCE_FACTOR;
+    let start = Instant::now();
+    let work = async {
+        // The limits below are the ones that count; a single request has more time than that.
+        let hello = initialize(connection, id, last * 2).await?;
+        Ok((hello, list_tools(connection, id, last * 2, context.max_line).await?))
+    };
+    tokio::pin!(work);
+    if let Ok(booted) = timeout(first, &mut work).await {
+        return booted;
+    }
+    let limit = seconds(first);
+    context.say(&format!("child server `{id}` failed to boot within {limit}; it joins when it answers"));
+    server.facts().errors += 1;
+    server.enter(Phase::Late);
+    match timeout(last.saturating_sub(start.elapsed()), &mut work).await {
+        Ok(booted) => booted,
+        Err(_) => Err(ChildError::Protocol { id, what: format!("was not ready after {}", seconds(last)) }),
+    }
+}
+
+/// Hands a list to the sink; how many tools it could use.
+fn register(server: &Server, context: &Context, listing: Listing) -> usize {
+    let Listing { tools, mut skipped, notes } = listing;
+    let offered = tools.len();
+    let unusable = context.sink.tools(server.index, tools);
+    let registered = offered.saturating_sub(unusable.len());
+    skipped.extend(unusable);
+    if !skipped.is_empty() || !notes.is_empty() {
+        let names: Vec<_> = skipped.iter().map(|skip| format!("`{}` ({})", skip.name, skip.reason)).collect();
+        let text = notes.iter().cloned().chain(names).take(5).collect::<Vec<_>>().join("; ");
+        context.say(&format!("child server `{}`: not everything in its list could be used: {text}", server.spec.id));
+    }
+    let mut facts = server.facts();
+    facts.registered = registered;
+    facts.skipped = skipped;
+    facts.notes = notes;
+    registered
+}
+
+/// Tells equal lists from different ones.
+fn fingerprint(listing: &Listing) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    listing.tools.iter().for_each(|tool| tool.raw.get().hash(&mut hasher));
+    listing.skipped.iter().for_each(|skip| skip.name.hash(&mut hasher));
+    hasher.finish()
+}
+
+/// An error's first line without its subject, to complete "it …".
+fn brief(error: &ChildError) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    // Every text begins "child server `id` …".
+    line.strip_prefix("child server `").and_then(|rest| rest.split_once("` ")).map_or(line, |(_, rest)| rest).to_owned()
+}
+
+impl Context {
+    fn say(&self, line: &str) {
+        (self.say)(line);
+    }
+}
