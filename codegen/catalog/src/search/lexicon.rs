@@ -31,10 +31,6 @@ impl Lexicon {
     pub fn contains(&self, word: &str) -> bool {
         self.0.contains_key(word)
     }
-
-    pub(super) fn words(&self) -> &Fst<Slice> {
-        &self.0
-    }
 }
 
 impl fmt::Debug for Lexicon {

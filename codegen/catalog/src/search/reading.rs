@@ -77,18 +77,12 @@ impl Reader<'_> {
         reading
     }
 
-    /// What a misspelt word may have meant, the likeliest first: words of the documents if one is near, else general ones
-    /// with the same stem as a word of the documents. Few people mistype the first letter; among the others the word that
-    /// more documents hold is the likelier.
+    /// The words of the documents that a misspelt word may have meant, the likeliest first. Few people mistype the first
+    /// letter; among the others the word that more documents hold is the likelier.
     fn corrections(&self, word: &str) -> Vec<(String, Sense)> {
         let mut found = Vec::new();
         for segment in self.segments {
             near(segment.words(), word, &mut found);
-        }
-        if let Some(lexicon) = self.lexicon
-            && found.is_empty()
-        {
-            near(lexicon.words(), word, &mut found);
         }
         let mut corrections: Vec<_> = found
             .into_iter()

@@ -70,13 +70,10 @@ fn a_compound_known_in_one_spelling_is_known() {
 
 #[test]
 fn a_word_of_the_lexicon_is_no_mistake() {
-    let lexicon = Lexicon::new(Lexicon::compile(["pile", "readings"])).unwrap();
+    let lexicon = Lexicon::new(Lexicon::compile(["pile", "pile", "heap"])).unwrap();
     let guarded = Options { lexicon: Some(&lexicon), ..Options::default() };
     assert_eq!(find("pile", &Options::default()).corrected, [("pile".to_owned(), "file".to_owned())]);
     assert_eq!(find("pile", &guarded), Hits { unmatched: vec!["pile".to_owned()], ..Hits::default() });
-    // Not near a word of the documents, but near a form of one.
-    assert_eq!(find("raedings", &Options::default()).corrected, []);
-    assert_eq!(find("raedings", &guarded).corrected, [("raedings".to_owned(), "readings".to_owned())]);
 }
 
 /// Says that a folder is rather like a file, and a great deal else.
