@@ -45,7 +45,8 @@ pub fn read(source: &Source, problems: &mut Vec<Problem>) -> Config {
     let mut config = Config::default();
     let before = problems.len();
     let value = parse(source, problems);
-    if problems.len() > before {
+    if let Some(problem) = problems.get_mut(before) {
+        problem.hint = other_language(&source.text).or(problem.hint.take());
         return config;
     }
     let mut reader = Reader::new(source, problems);
@@ -61,6 +62,19 @@ pub fn read(source: &Source, problems: &mut Vec<Problem>) -> Config {
         );
     }
     config
+}
+
+/// What to do about a configuration in another language than JSON.
+fn other_language(text: &str) -> Option<String> {
+    let has_line = |start: &str| text.lines().any(|line| line.starts_with(start));
+    let language = if has_line("[mcp_servers") {
+        "the TOML of Codex"
+    } else if has_line("mcpServers:") || has_line("servers:") {
+        "YAML, as Continue has it"
+    } else {
+        return None;
+    };
+    Some(format!("this is {language}; write it as JSON: {{ \"servers\": {{ \"id\": {{ \"command\": … }} }} }}"))
 }
 
 fn top_level(reader: &mut Reader<'_>, object: &Object<'_>, config: &mut Config) {

@@ -197,14 +197,17 @@ fn the_active_profile() {
 #[test]
 fn the_built_in_profile_takes_a_budget() {
     check(r#"{ "profiles": { "default": { "tokenBudget": 5000, "schemaMode": "deferred" } } }"#, expect![[""]]);
-    check(r#"{ "profiles": { "default": { "alwaysVisible": "all-native", "tokenBudget": 50 } } }"#, expect![[r#"
+    check(
+        r#"{ "profiles": { "default": { "alwaysVisible": "all-native", "tokenBudget": 50 } } }"#,
+        expect![[r#"
         error: the list of profile `default` costs 100 tokens (cl100k_base, mode full), 50 over its budget of 50
           --> mcp.config.json:3:91
           |
         3 |   "discovery": { "profiles": { "default": { "alwaysVisible": "all-native", "tokenBudget": 50 } } }
           |                                                                                           ^^
         hint: dearest tools: `describe_tool` 29, `execute_skill` 23, `resolve_workflow` 23, `discover_tools` 22; show fewer, or raise the budget
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
