@@ -268,6 +268,8 @@ struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const ODD: &str = r#" { "title" : "A \"b\" , c" , "name":"x.y", "description": "d\\",
@@ -341,6 +343,48 @@ mod tests {
     fn no_tool_is_no_definition() {
         for json in ["", "[]", "{}", r#"{"name":5}"#, r#"{"name":"a"} x"#, r#"{"name":"\ud800"}"#] {
             assert!(Definition::parse(json).is_err(), "{json}");
+        }
+    }
+
+    /// Any JSON value of modest size.
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec((any::<String>(), inner), 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn rendering_loses_nothing_but_blanks(members in prop::collection::vec((any::<String>(), json()), 0..5), name: String) {
+            let mut object: serde_json::Map<String, Value> = members.into_iter().collect();
+            object.insert("name".to_owned(), Value::from(name.as_str()));
+            let text = serde_json::to_string_pretty(&object).unwrap();
+            let definition = Definition::parse(&text).unwrap();
+            let full = render_full(&definition, "other");
+            object.insert("name".to_owned(), Value::from("other"));
+            prop_assert_eq!(&full, &Value::Object(object).to_string());
+            for text in [render_deferred(&definition, "other"), render_visible(&definition, "other")] {
+                prop_assert!(Definition::parse(&text).is_ok(), "{}", text);
+            }
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text: String) {
+            let _ = Definition::parse(&text).map(|definition| render_deferred(&definition, "name"));
+            let _ = minify(&text);
         }
     }
 }

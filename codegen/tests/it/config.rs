@@ -486,22 +486,28 @@ fn dialects() {
                 hint: move its servers under `servers`
             "#]],
         ),
-        ("[mcp_servers.a]\ncommand = \"x\"\n", expect![[r#"
+        (
+            "[mcp_servers.a]\ncommand = \"x\"\n",
+            expect![[r#"
             error: no valid JSON: unexpected token
               --> mcp.config.json:1:2
               |
             1 | [mcp_servers.a]
               |  ^^^^^^^^^^^
             hint: this is the TOML of Codex; write it as JSON: { "servers": { "id": { "command": … } } }
-        "#]]),
-        ("name: mine\nmcpServers:\n  - name: a\n", expect![[r#"
+        "#]],
+        ),
+        (
+            "name: mine\nmcpServers:\n  - name: a\n",
+            expect![[r#"
             error: no valid JSON: unexpected word
               --> mcp.config.json:1:1
               |
             1 | name: mine
               | ^^^^
             hint: this is YAML, as Continue has it; write it as JSON: { "servers": { "id": { "command": … } } }
-        "#]]),
+        "#]],
+        ),
         (
             r#"{ "servers": [ { "name": "a" } ] }"#,
             expect![[r#"
