@@ -16,8 +16,9 @@
 //! | [`json`], [`yaml`] | values with the places they were read from |
 //! | [`config`], [`permissions`], [`lock`], [`native_tools`] | one reader for each kind of input |
 //! | [`lock_write`], [`pretty`] | making locks; JSON for eyes and diffs |
+//! | [`skills`], [`skill_graph`] | the skill library, and which skill leads to which |
 //! | [`names`], [`tools`], [`profiles`] | what the catalog will hold, checked and counted |
-//! | [`search_index`] | what words find a tool |
+//! | [`search_index`] | what words find a tool or a skill |
 //! | [`tokens`] | token counts, cached by digest |
 //! | [`emit`] | the catalog as Rust and blobs |
 //! | [`review`] | the texts of `generated/` |
@@ -41,6 +42,8 @@ pub mod problem;
 pub mod profiles;
 pub mod review;
 pub mod search_index;
+pub mod skill_graph;
+pub mod skills;
 pub mod source;
 pub mod tokens;
 pub mod tools;

@@ -16,6 +16,8 @@ use crate::permissions::{self, Permissions};
 use crate::problem::{Problem, Severity, did_you_mean, sort};
 use crate::profiles::{self, Projection};
 use crate::search_index;
+use crate::skill_graph::Graph;
+use crate::skills;
 use crate::source::{Source, hex_sha256};
 use crate::tokens::{Counter, Encoding};
 use crate::tools::{self, Tool};
@@ -35,6 +37,8 @@ pub struct Model {
     pub servers: Vec<ServerSpec>,
     /// Skills sorted by category and name.
     pub skills: &'static [SkillEntry],
+    /// Which skill leads to which.
+    pub skill_graph: Graph,
     /// The policy.
     pub policy: Policy,
     /// Search segment over the tools.
@@ -93,27 +97,31 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
     let mut names = Names::new(&natives, &config.servers, &locks, broken);
     let list_output = config.discovery.list_output_schemas;
     let tools = tools::build(&natives, &config.servers, &locks, &names, list_output, &mut counter, &mut problems);
-    let skills = skills(inputs, &mut counter, &mut problems);
+    let mut count = |label: &str, text: &str| counter.count(label, text).of(encoding);
+    let skills = skills::compile(&inputs.skills_dir, &mut count, &mut problems);
     if !broken {
         check_servers(inputs, &config, &locks, &mut problems);
     }
-    let profiles = all_profiles(inputs, &config, &tools, skills, &mut names, &mut counter, &mut problems);
+    let profiles = all_profiles(inputs, &config, &tools, skills.entries, &mut names, &mut counter, &mut problems);
     let active_profile = active_profile(inputs, &config, &mut problems);
     let policy = policy(inputs.permissions.as_ref(), &mut names, &mut problems).compile();
     note_unchecked(&names, &mut problems);
     let tool_index = search_index::over_tools(&tools, &mut problems);
     sort(&mut problems);
-    let digests: Vec<(String, String)> = inputs.digests().into_iter().collect();
+    let mut digests = inputs.digests();
+    digests.extend(skills.digests.iter().cloned());
+    let digests: Vec<(String, String)> = digests.into_iter().collect();
     let profile_set = inputs.profile_set.as_ref().map_or_else(|| "all".to_owned(), |set| set.join(","));
     let model = Model {
         natives: natives.len(),
         profiles,
         active_profile,
         servers: config.servers.iter().map(|server| spec(server, &locks)).collect(),
-        skills,
+        skills: skills.entries,
+        skill_graph: skills.graph,
         policy,
         tool_index,
-        skill_index: skill_index(skills),
+        skill_index: skills.index,
         tools,
         encoding,
         inputs_sha256: digest_of(&digests, &profile_set),
@@ -122,16 +130,6 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
         counter,
     };
     Compilation { model, problems }
-}
-
-/// The skills of the configuration.
-fn skills(_: &Inputs, _: &mut Counter, _: &mut Vec<Problem>) -> &'static [SkillEntry] {
-    &[]
-}
-
-/// The search segment over the skills.
-fn skill_index(_: &[SkillEntry]) -> Vec<u8> {
-    Vec::new()
 }
 
 fn digest_of(inputs: &[(String, String)], profile_set: &str) -> String {

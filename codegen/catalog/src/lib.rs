@@ -5,6 +5,7 @@
 //! from static memory. So there are no owned twins, and what was counted and reviewed is what is served.
 
 pub mod canonical;
+pub mod documents;
 pub mod finding;
 pub mod front_matter;
 pub mod markdown;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use evokore_catalog::skill::SkillEntry;
+use evokore_catalog::skill_library::lookup_keys;
 use evokore_catalog::tool::{Span, ToolTokens};
 
 use crate::model::Model;
@@ -193,12 +194,12 @@ fn tables(model: &Model) -> String {
     let mut names: Vec<(String, usize)> = Vec::new();
     let mut uris: Vec<(String, usize)> = Vec::new();
     for (index, skill) in model.skills.iter().enumerate() {
-        names.push((skill.name.to_lowercase(), index));
-        names.push((format!("{}/{}", skill.category, skill.name).to_lowercase(), index));
+        names.extend(lookup_keys(skill.category, skill.subcategory, skill.name).into_iter().map(|key| (key, index)));
         uris.push((skill.uri.to_owned(), index));
     }
     let mut out = table("TOOL_BY_NAME", "Index into [`CATALOG`]'s tools by exposed name.", tools);
-    let doc = "Index into [`CATALOG`]'s skills by lower-case `name` and `category/name`.";
+    let doc =
+        "Index into [`CATALOG`]'s skills by lower-case `name`, `category/name` and\n/// `category/subcategory/name`.";
     out.push_str(&table("SKILL_BY_NAME", doc, names));
     out.push_str(&table("SKILL_BY_URI", "Index into [`CATALOG`]'s skills by URI.", uris));
     out

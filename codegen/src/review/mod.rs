@@ -21,7 +21,7 @@ pub fn render(model: &Model) -> BTreeMap<String, String> {
         ("native-tools.json".to_owned(), native_tools(model)),
         ("permissions.tsv".to_owned(), tables::permissions(model)),
         ("profiles.tsv".to_owned(), tables::profiles(model)),
-        ("skill-graph.json".to_owned(), skill_graph(model)),
+        ("skill-graph.json".to_owned(), model.skill_graph.to_json()),
         ("skills.tsv".to_owned(), tables::skills(model)),
         ("token-counts.tsv".to_owned(), tables::token_counts(model)),
     ]);
@@ -37,23 +37,6 @@ fn native_tools(model: &Model) -> String {
     let tools = model.tools.iter().take(model.natives).filter_map(|tool| tool.json);
     let list: Vec<&str> = tools.map(|json| json.described).collect();
     document("tools", &format!("[{}]", list.join(",")))
-}
-
-/// The edges between skills.
-fn skill_graph(model: &Model) -> String {
-    let mut edges = Vec::new();
-    for skill in model.skills {
-        for step in skill.next_steps {
-            let edge = serde_json::json!({
-                "from": format!("{}/{}", skill.category, skill.name),
-                "to": step.skill,
-                "reason": step.reason,
-                "transitive": step.transitive,
-            });
-            edges.push(edge.to_string());
-        }
-    }
-    document("edges", &format!("[{}]", edges.join(",")))
 }
 
 fn document(key: &str, json: &str) -> String {
