@@ -13,4 +13,5 @@ mod locks;
 mod natives;
 mod policy;
 mod profiles;
+mod skills;
 mod support;
