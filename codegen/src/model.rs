@@ -97,7 +97,7 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
     let mut names = Names::new(&natives, &config.servers, &locks, broken);
     let list_output = config.discovery.list_output_schemas;
     let tools = tools::build(&natives, &config.servers, &locks, &names, list_output, &mut counter, &mut problems);
-    let mut count = |label: &str, text: &str| counter.count(label, text).of(encoding);
+    let mut count = |path: &str, text: &str| counter.count(&format!("skill\t{path}\tbody"), text).of(encoding);
     let skills = skills::compile(&inputs.skills_dir, &mut count, &mut problems);
     if !broken {
         check_servers(inputs, &config, &locks, &mut problems);

@@ -31,8 +31,8 @@ pub struct Skills {
     pub digests: Vec<(String, String)>,
 }
 
-/// Compiles the skills below `folder`; a folder that is not there holds none. `count` gives the tokens of a text,
-/// entered under a label.
+/// Compiles the skills below `folder`; a folder that is not there holds none. `count` gives the tokens of the
+/// body of the skill at a path.
 pub fn compile(folder: &Path, count: &mut dyn FnMut(&str, &str) -> u32, problems: &mut Vec<Problem>) -> Skills {
     let mut disk = Disk { root: folder.to_owned(), files: BTreeMap::new() };
     let library = if folder.is_dir() { skill_library::read(&mut disk) } else { skill_library::Library::default() };
