@@ -1,0 +1,124 @@
+//! `tools/call`: one straight line from the name to the answer.
+//!
+//! ```text
+//! route ─ native  → native::call
+//!       ─ proxied → permission? → approval? → child → outcome
+//! ```
+//!
+//! The order of the gates is the security story: a call that is not permitted learns nothing more, and a proxied call
+//! reaches a child server only through [`call`]. What the model should act on is a result with `isError`; what the
+//! client program did wrong is a JSON-RPC error.
+
+pub mod approval;
+pub mod outcome;
+pub mod route;
+mod through;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use evokore_catalog::permission::Access;
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::catalog::{CATALOG, NativeTool};
+use crate::child::{ChildCall, ChildReply, ProgressSender};
+use crate::native;
+use crate::session::Session;
+use outcome::Outcome;
+use route::Route;
+
+/// Which revision of the protocol a request speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// 2024-11-05 to 2025-11-25: `initialize`, then a session.
+    Handshake,
+    /// 2026-07-28: every request stands alone.
+    Modern,
+}
+
+/// What surrounds a call.
+#[derive(Clone)]
+pub struct CallContext {
+    /// The process.
+    pub app: Arc<App>,
+    /// The client's session; `None` in the modern era.
+    pub session: Option<Arc<Session>>,
+    /// The era of the request.
+    pub era: Era,
+    /// Where progress of the child goes, if the client asked for it.
+    pub progress: Option<ProgressSender>,
+    /// Cancelled when the client gives up.
+    pub cancelled: CancellationToken,
+}
+
+/// A `tools/call` request, as the bytes that came.
+#[derive(Debug, Clone, Copy)]
+pub struct CallRequest<'a> {
+    /// Exposed name.
+    pub name: &'a str,
+    /// The `arguments` member: a JSON object, or absent.
+    pub arguments: Option<&'a RawValue>,
+    /// The `_meta` member for the child, our own keys and the progress token removed.
+    pub meta: Option<&'a RawValue>,
+}
+
+/// Answers one call. Always answers.
+pub async fn call(ctx: &CallContext, request: CallRequest<'_>) -> Outcome {
+    match answer(ctx, request).await {
+        Ok(outcome) | Err(outcome) => outcome,
+    }
+}
+
+async fn answer(ctx: &CallContext, request: CallRequest<'_>) -> Result<Outcome, Outcome> {
+    match route::route(&ctx.app, request.name).await? {
+        Route::Native(NativeTool::CallTool) => {
+            let inner = through::unwrap(request.arguments)?;
+            let request = CallRequest { name: &inner.name, arguments: inner.arguments.as_deref(), meta: request.meta };
+            match route::route(&ctx.app, request.name).await? {
+                Route::Native(NativeTool::CallTool) => Err(Outcome::error_text("call_tool cannot call itself")),
+                route => dispatch(ctx, request, route).await,
+            }
+        }
+        route => dispatch(ctx, request, route).await,
+    }
+}
+
+async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> Result<Outcome, Outcome> {
+    let settings = &ctx.app.settings;
+    match route {
+        Route::Native(tool) => {
+            let arguments = through::object(request.arguments)?;
+            Ok(native::call(tool, &arguments, ctx).await.into_outcome())
+        }
+        Route::Proxied { server, original, access } => {
+            let (token, arguments) = approval::take_token(request.arguments);
+            let _approved = match access {
+                Access::Deny => return Err(route::unknown(&ctx.app, request.name)),
+                Access::Allow => None,
+                Access::RequireApproval => {
+                    Some(ctx.app.approvals.check(request.name, arguments.as_deref(), token.as_deref())?)
+                }
+            };
+            if let Some(session) = &ctx.session {
+                session.touch(request.name);
+            }
+            let call = ChildCall {
+                tool: original,
+                arguments: arguments.map(|arguments| Bytes::from(arguments.into_owned())),
+                meta: request.meta.map(|meta| Bytes::copy_from_slice(meta.get().as_bytes())),
+                progress: ctx.progress.clone(),
+                cancelled: ctx.cancelled.clone(),
+            };
+            let _ = settings;
+            Ok(match ctx.app.children().call(server, call).await {
+                Ok(ChildReply::Result(bytes)) => Outcome::Result(bytes),
+                Ok(ChildReply::Error(bytes)) => Outcome::RawError(bytes),
+                Err(error) => {
+                    Outcome::error_text(&format!("`{}` failed: {error}", CATALOG.servers[usize::from(server)].id))
+                }
+            })
+        }
+    }
+}

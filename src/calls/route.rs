@@ -1,0 +1,77 @@
+//! From an exposed name to who answers. Names are looked up, never split.
+
+use evokore_catalog::name;
+use evokore_catalog::permission::Access;
+use evokore_catalog::tool::Source;
+
+use super::outcome::Outcome;
+use crate::app::App;
+use crate::catalog::{CATALOG, NativeTool};
+use crate::listing::merged::{Merged, ToolRef};
+use crate::listing::projection;
+use crate::suggest;
+
+/// Who answers a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Route {
+    /// A native tool.
+    Native(NativeTool),
+    /// A tool of a child server.
+    Proxied {
+        /// Index of the server.
+        server: u16,
+        /// The child's own name for the tool.
+        original: String,
+        /// What the active role may do with it.
+        access: Access,
+    },
+}
+
+/// Finds who answers `name`. A name in the territory of a server that still boots waits for that server, so a client
+/// that knows the name from last time need not wait for the list.
+///
+/// # Errors
+/// The answer for a name that nobody has, or that the role may not know of.
+pub async fn route(app: &App, name: &str) -> Result<Route, Outcome> {
+    if let Some(route) = lookup(app, &app.merged(), name) {
+        return route;
+    }
+    let ids: Vec<&str> = CATALOG.servers.iter().map(|server| server.id).collect();
+    if let Some(server) = name::owner(name, &ids).and_then(|id| ids.iter().position(|known| *known == id)) {
+        let server = u16::try_from(server).unwrap_or(u16::MAX);
+        let boot = app.children().ready(server).await;
+        if let Some(route) = lookup(app, &app.merged(), name) {
+            return route;
+        }
+        if let Err(reason) = boot {
+            return Err(Outcome::error_text(&format!("`{name}` cannot be called now: {reason}")));
+        }
+    }
+    Err(unknown(app, name))
+}
+
+fn lookup(app: &App, merged: &Merged, name: &str) -> Option<Result<Route, Outcome>> {
+    let tool = merged.find(name)?;
+    if !projection::is_permitted(&app.settings, tool) {
+        return Some(Err(unknown(app, name)));
+    }
+    let access = app.settings.access(&CATALOG, name, tool.informs());
+    Some(Ok(match tool {
+        ToolRef::Compiled(_, entry) => match entry.source {
+            Source::Native(index) => Route::Native(NativeTool::from_index(index)?),
+            Source::Proxied { server, original } => Route::Proxied { server, original: original.to_owned(), access },
+        },
+        ToolRef::Live(server, _, tool) => Route::Proxied { server, original: tool.original.to_string(), access },
+    }))
+}
+
+/// The answer for a name that nobody has. A denied tool gets the same one, so that the refusal reveals nothing.
+pub fn unknown(app: &App, name: &str) -> Outcome {
+    let merged = app.merged();
+    let known = merged.iter().filter(|tool| projection::is_permitted(&app.settings, *tool)).map(ToolRef::name);
+    let shown: String = name.chars().take(name::MAX_NAME * 2).collect();
+    Outcome::invalid_params(match suggest::nearest(&shown, known) {
+        Some(near) => format!("unknown tool `{shown}`; did you mean `{near}`? discover_tools searches all tools"),
+        None => format!("unknown tool `{shown}`; discover_tools searches all tools"),
+    })
+}

@@ -1,0 +1,191 @@
+//! The native tools that find, describe and account for other tools.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::{NativeResult, arguments};
+use crate::calls::CallContext;
+use crate::child::ChildStatus;
+use crate::discovery::{self, Answer, EXACT};
+use crate::listing::merged::ToolRef;
+use crate::listing::projection;
+use crate::session::When;
+use crate::settings::DiscoveryMode;
+use evokore_catalog::profile::Activation;
+
+/// Most tools that one `describe_tool` call describes.
+const MAX_DESCRIBED: usize = 50;
+
+/// Characters of a description in the text of an answer.
+const BRIEF: usize = 160;
+
+#[derive(Serialize)]
+struct Discovered<'a> {
+    query: &'a str,
+    mode: &'static str,
+    /// Tools that this search added to the session's list.
+    activated: usize,
+    matches: Vec<Match<'a>>,
+    /// Words of the query that no tool has.
+    unmatched: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Match<'a> {
+    name: &'a str,
+    server: &'static str,
+    /// Relative to the best match, 0 to 1.
+    score: f64,
+    description: &'a str,
+    /// Whether the client's list shows it now.
+    listed: bool,
+    #[serde(rename = "inputSchema", skip_serializing_if = "Option::is_none")]
+    input_schema: Option<Box<RawValue>>,
+}
+
+pub(super) fn discover_tools(
+    arguments: &Map<String, Value>,
+    ctx: &CallContext,
+) -> Result<NativeResult, NativeResult> {
+    let query = arguments::text(arguments, "query")?;
+    let limit = arguments::number(arguments, "limit", 8, 1, 25)?;
+    let settings = &ctx.app.settings;
+    let merged = ctx.app.merged();
+    let answer = discovery::search(settings, &merged, query, limit);
+    let stable = settings.profile.entry.activation == Activation::Stable;
+    let schemas = arguments::flag(arguments, "schemas")?;
+    let activated = if stable { 0 } else { activate(ctx, &answer) };
+    let active = ctx.session.as_ref().map(|session| session.activated()).unwrap_or_default();
+    let best = answer.found.iter().map(|found| found.score).filter(|score| *score != EXACT).max().unwrap_or(1).max(1);
+    let matches: Vec<Match<'_>> = answer
+        .found
+        .iter()
+        .map(|found| Match {
+            name: found.tool.name(),
+            server: found.tool.server_id(),
+            score: if found.score == EXACT { 1.0 } else { (f64::from(found.score) / f64::from(best) * 100.0).round() / 100.0 },
+            description: found.tool.description(),
+            listed: projection::is_visible(settings, found.tool, &active),
+            input_schema: schemas.then(|| input_schema(found.tool)).flatten(),
+        })
+        .collect();
+    let structured = Discovered { query, mode: settings.mode.name(), activated, matches, unmatched: &answer.unmatched };
+    Ok(NativeResult::ok(as_text(&structured), &structured))
+}
+
+/// Adds the found proxied tools to the session's list. Natives and tools that the profile shows need none, and in the
+/// modern era the list must not vary, so there the answer alone reveals them.
+fn activate(ctx: &CallContext, answer: &Answer<'_>) -> usize {
+    let settings = &ctx.app.settings;
+    let Some(session) = ctx.session.as_ref().filter(|_| settings.mode == DiscoveryMode::Dynamic) else { return 0 };
+    let hidden = answer
+        .found
+        .iter()
+        .filter(|found| found.tool.server().is_some() && !projection::is_visible(settings, found.tool, &[]))
+        .map(|found| found.tool.name());
+    let added = session.activate(hidden);
+    if added > 0 {
+        session.tools_changed(When::Debounced);
+    }
+    added
+}
+
+fn as_text(answer: &Discovered<'_>) -> String {
+    let mut text = match answer.matches.len() {
+        0 => format!("No tool matches \"{}\".", answer.query),
+        1 => "1 tool".to_owned(),
+        n => format!("{n} tools"),
+    };
+    match answer.activated {
+        0 => {}
+        1 => text.push_str(", 1 added to your list"),
+        n => text.push_str(&format!(", {n} added to your list")),
+    }
+    for found in &answer.matches {
+        text.push_str(&format!("\n{} [{}]: {}", found.name, found.server, brief(found.description)));
+        if let Some(schema) = &found.input_schema {
+            text.push_str(&format!("\n  {schema}"));
+        }
+    }
+    if !answer.unmatched.is_empty() {
+        text.push_str(&format!("\nNo tool knows: {}.", answer.unmatched.join(", ")));
+    }
+    if answer.matches.iter().any(|found| !found.listed) {
+        text.push_str("\nCall any of them by name, or through call_tool; describe_tool gives their schemas.");
+    }
+    text
+}
+
+/// The first sentence of a description, at most [`BRIEF`] characters, on one line.
+fn brief(description: &str) -> String {
+    let line: Vec<&str> = description.split_whitespace().collect();
+    let line = line.join(" ");
+    let sentence = line.find(". ").map_or(line.as_str(), |end| &line[..=end]);
+    match sentence.char_indices().nth(BRIEF) {
+        Some((end, _)) => format!("{}…", &sentence[..end]),
+        None => sentence.to_owned(),
+    }
+}
+
+fn input_schema(tool: ToolRef<'_>) -> Option<Box<RawValue>> {
+    #[derive(serde::Deserialize)]
+    struct Definition {
+        #[serde(rename = "inputSchema")]
+        input_schema: Box<RawValue>,
+    }
+    serde_json::from_slice::<Definition>(tool.described()?).ok().map(|definition| definition.input_schema)
+}
+
+pub(super) fn describe_tool(arguments: &Map<String, Value>, ctx: &CallContext) -> Result<NativeResult, NativeResult> {
+    // Even a call that is refused below shows that the client knows the way.
+    if let Some(session) = &ctx.session {
+        session.pass_probe();
+    }
+    let names = arguments::texts(arguments, "tools")?;
+    if names.len() > MAX_DESCRIBED {
+        return Err(NativeResult::error(format!("`tools` has {} names; ask for at most {MAX_DESCRIBED} at once", names.len())));
+    }
+    let merged = ctx.app.merged();
+    let mut schemas = Vec::new();
+    let mut unknown = Vec::new();
+    for name in names {
+        let tool = merged.find(name).filter(|tool| projection::is_permitted(&ctx.app.settings, *tool));
+        match tool.and_then(ToolRef::described).and_then(|json| serde_json::from_slice::<&RawValue>(json).ok()) {
+            Some(definition) => schemas.push(definition.to_owned()),
+            None => unknown.push(name),
+        }
+    }
+    #[derive(Serialize)]
+    struct Described<'a> {
+        schemas: Vec<Box<RawValue>>,
+        unknown: Vec<&'a str>,
+    }
+    serde_json::to_string(&Described { schemas, unknown })
+        .map(NativeResult::json)
+        .map_err(|error| NativeResult::error(format!("the definitions cannot be written as JSON: {error}")))
+}
+
+pub(super) fn proxy_server_status(
+    arguments: &Map<String, Value>,
+    ctx: &CallContext,
+) -> Result<NativeResult, NativeResult> {
+    let mut servers: Vec<ChildStatus> = ctx.app.children().status();
+    servers.sort_by(|a, b| a.id.cmp(&b.id));
+    if let Some(id) = arguments::optional_text(arguments, "server_id")? {
+        let known: Vec<String> = servers.iter().map(|server| server.id.to_string()).collect();
+        servers.retain(|server| *server.id == *id);
+        if servers.is_empty() {
+            return Err(NativeResult::error(format!("no server `{id}`; configured: {}", known.join(", "))));
+        }
+    }
+    #[derive(Serialize)]
+    struct Status {
+        #[serde(rename = "totalServers")]
+        total: usize,
+        servers: Vec<ChildStatus>,
+    }
+    serde_json::to_string(&Status { total: servers.len(), servers })
+        .map(NativeResult::json)
+        .map_err(|error| NativeResult::error(format!("the status cannot be written as JSON: {error}")))
+}
