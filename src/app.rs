@@ -10,6 +10,7 @@ use crate::listing::projection;
 use crate::session::{Notify, Session, When};
 use crate::settings::Settings;
 use crate::skills::Library;
+use crate::state::approvals::Requests;
 
 /// One per process.
 pub struct App {
@@ -28,9 +29,10 @@ pub struct App {
 impl App {
     /// The state of a process that has just started; no child runs yet.
     pub fn new(settings: Settings, skills: Library) -> Arc<App> {
+        let requests = Requests::at(settings.home.as_deref().map(Requests::folder));
         Arc::new(App {
             settings,
-            approvals: Approvals::default(),
+            approvals: Approvals::new(requests),
             skills,
             merged: Mutex::default(),
             children: OnceLock::new(),

@@ -16,6 +16,7 @@
 //! | [`child`] | child servers: launch, connection, boot, status |
 //! | [`native`] | the native tools' handlers, beside their definitions |
 //! | [`skills`], [`resources`], [`prompts`] | the skill library and what MCP serves of it |
+//! | [`state`] | what is kept on disk |
 //! | [`members`], [`suggest`], [`log`], [`instructions`] | small parts |
 //!
 //! # Invariants
@@ -47,5 +48,6 @@ pub mod server;
 pub mod session;
 pub mod settings;
 pub mod skills;
+pub mod state;
 pub mod suggest;
 pub mod wire;

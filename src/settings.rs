@@ -1,6 +1,7 @@
 //! What the environment decides at start: mode, profile, role, schema mode and limits. Table look-ups only; unknown
 //! names are refused with the list of known ones, so nothing fails open on a typo.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use evokore_catalog::Catalog;
@@ -34,6 +35,8 @@ pub struct Settings {
     pub boot_timeout: Duration,
     /// How long a proxied call may take.
     pub call_timeout: Duration,
+    /// The state folder, if there is a home for it.
+    pub home: Option<PathBuf>,
 }
 
 /// `EVOKORE_TOOL_DISCOVERY_MODE`.
@@ -146,6 +149,7 @@ impl Settings {
             debounce: millis(&get, vars::TOOLS_LIST_CHANGED_DEBOUNCE_MS, 250, 0, 5000)?,
             boot_timeout: millis(&get, vars::CHILD_SERVER_BOOT_TIMEOUT_MS, 30_000, 1, u64::MAX)?,
             call_timeout: millis(&get, vars::PROXY_REQUEST_TIMEOUT_MS, 60_000, 1, u64::MAX)?,
+            home: crate::state::home(lookup),
         };
         Ok((settings, warnings))
     }

@@ -86,7 +86,6 @@ async fn answer(ctx: &CallContext, request: CallRequest<'_>) -> Result<Outcome, 
 }
 
 async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> Result<Outcome, Outcome> {
-    let settings = &ctx.app.settings;
     match route {
         Route::Native(tool) => {
             let arguments = through::object(request.arguments)?;
@@ -98,7 +97,7 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 Access::Deny => return Err(route::unknown(&ctx.app, request.name)),
                 Access::Allow => None,
                 Access::RequireApproval => {
-                    Some(ctx.app.approvals.check(request.name, arguments.as_deref(), token.as_deref())?)
+                    Some(ctx.app.approvals.check(request.name, arguments.as_deref(), token.as_deref()).await?)
                 }
             };
             if let Some(session) = &ctx.session {
@@ -111,7 +110,6 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 progress: ctx.progress.clone(),
                 cancelled: ctx.cancelled.clone(),
             };
-            let _ = settings;
             Ok(match ctx.app.children().call(server, call).await {
                 Ok(ChildReply::Result(bytes)) => Outcome::Result(bytes),
                 Ok(ChildReply::Error(bytes)) => Outcome::RawError(bytes),

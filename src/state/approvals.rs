@@ -1,0 +1,234 @@
+//! Approval requests on disk, so that a person in another terminal can see and decide them.
+//!
+//! `approvals/<id>.json` is a request, written by the serving process; `approvals/<id>.decision` holds one word,
+//! written by `evokore approvals`. Both disappear when the request is settled.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{create_private_dir, write_atomic};
+
+/// What a person decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// The call may be made, once.
+    Approved,
+    /// The call must not be made.
+    Denied,
+}
+
+/// A request as a person sees it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Pending {
+    /// Eight hexadecimal digits.
+    pub id: String,
+    /// Exposed name of the tool.
+    pub tool: String,
+    /// Arguments with secrets masked, cut to a readable length.
+    pub arguments: String,
+    /// Seconds since 1970.
+    #[serde(rename = "createdAt")]
+    pub created_at: u64,
+    /// Seconds since 1970.
+    #[serde(rename = "expiresAt")]
+    pub expires_at: u64,
+    /// The serving process.
+    pub pid: u32,
+}
+
+impl Pending {
+    /// A request that starts now.
+    pub fn new(id: &str, tool: &str, arguments: Option<&str>, lifetime: Duration) -> Pending {
+        let now = now();
+        Pending {
+            id: id.to_owned(),
+            tool: tool.to_owned(),
+            arguments: masked(arguments.unwrap_or("{}")),
+            created_at: now,
+            expires_at: now + lifetime.as_secs(),
+            pid: std::process::id(),
+        }
+    }
+}
+
+/// The requests of one serving process.
+#[derive(Debug, Clone)]
+pub struct Requests {
+    folder: Option<PathBuf>,
+}
+
+impl Requests {
+    /// Keeps requests in `folder`; without one nothing can be asked.
+    pub fn at(folder: Option<PathBuf>) -> Requests {
+        Requests { folder }
+    }
+
+    /// The folder below the state folder `home`.
+    pub fn folder(home: &Path) -> PathBuf {
+        home.join("approvals")
+    }
+
+    /// Writes a request.
+    ///
+    /// # Errors
+    /// Why it could not be written, for a person.
+    pub async fn add(&self, pending: Pending) -> Result<(), String> {
+        let folder = self.folder.clone().ok_or("there is no home folder; set EVOKORE_HOME")?;
+        blocking(move || {
+            let json = serde_json::to_vec_pretty(&pending).map_err(|error| error.to_string())?;
+            create_private_dir(&folder)
+                .and_then(|()| write_atomic(&request_path(&folder, &pending.id), &json))
+                .map_err(|error| format!("{}: {error}", folder.display()))
+        })
+        .await
+        .unwrap_or_else(|| Err("the process is ending".to_owned()))
+    }
+
+    /// What a person decided on request `id`, if anything.
+    pub async fn decision(&self, id: &str) -> Option<Decision> {
+        let path = decision_path(self.folder.as_ref()?, id);
+        match blocking(move || std::fs::read_to_string(path)).await?.ok()?.trim() {
+            "approved" => Some(Decision::Approved),
+            "denied" => Some(Decision::Denied),
+            _ => None,
+        }
+    }
+
+    /// Removes a settled request.
+    pub async fn remove(&self, id: &str) {
+        if let Some(folder) = self.folder.clone() {
+            let id = id.to_owned();
+            // Whether the files were still there does not matter.
+            blocking(move || remove(&folder, &id)).await;
+        }
+    }
+}
+
+/// The requests in `folder` that have not ended, oldest first; ended ones are removed.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn list(folder: &Path) -> std::io::Result<Vec<Pending>> {
+    let mut pending = Vec::new();
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(pending),
+        entries => entries?,
+    };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        // A file that is being replaced or is not ours is passed over.
+        let Some(request) = std::fs::read(&path).ok().and_then(|json| serde_json::from_slice::<Pending>(&json).ok())
+        else {
+            continue;
+        };
+        if request.expires_at <= now() { remove(folder, &request.id) } else { pending.push(request) }
+    }
+    pending.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+    Ok(pending)
+}
+
+/// Records a person's decision on the request whose id starts with `prefix` (at least four digits).
+///
+/// # Errors
+/// No such request, more than one, or the decision cannot be written.
+pub fn decide(folder: &Path, prefix: &str, decision: Decision) -> Result<Pending, String> {
+    if prefix.len() < 4 || !prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(format!("`{prefix}` is no request id: give at least four hexadecimal digits of it"));
+    }
+    let mut matching: Vec<Pending> = list(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    matching.retain(|request| request.id.starts_with(prefix));
+    match matching.len() {
+        0 => return Err(format!("no request `{prefix}` waits; it may have ended or been settled")),
+        1 => {}
+        n => return Err(format!("`{prefix}` fits {n} requests; give more digits")),
+    }
+    let request = matching.remove(0);
+    let word = match decision {
+        Decision::Approved => "approved\n",
+        Decision::Denied => "denied\n",
+    };
+    write_atomic(&decision_path(folder, &request.id), word.as_bytes()).map_err(|error| error.to_string())?;
+    Ok(request)
+}
+
+fn request_path(folder: &Path, id: &str) -> PathBuf {
+    folder.join(format!("{id}.json"))
+}
+
+fn decision_path(folder: &Path, id: &str) -> PathBuf {
+    folder.join(format!("{id}.decision"))
+}
+
+fn remove(folder: &Path, id: &str) {
+    let _ = std::fs::remove_file(request_path(folder, id));
+    let _ = std::fs::remove_file(decision_path(folder, id));
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+/// Longest preview of arguments, in characters.
+const PREVIEW: usize = 500;
+
+/// Arguments for a person: values under keys that name secrets are masked, control characters escaped by JSON.
+fn masked(arguments: &str) -> String {
+    let text = match serde_json::from_str::<Value>(arguments) {
+        Ok(mut value) => {
+            mask(&mut value);
+            value.to_string()
+        }
+        Err(_) => return "(not JSON)".to_owned(),
+    };
+    match text.char_indices().nth(PREVIEW) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn mask(value: &mut Value) {
+    const SECRET: [&str; 6] = ["password", "secret", "token", "credential", "authorization", "api"];
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                let key = key.to_lowercase();
+                if SECRET.iter().any(|word| key.contains(word)) || key.ends_with("key") {
+                    *value = Value::from("***");
+                } else {
+                    mask(value);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(mask),
+        _ => {}
+    }
+}
+
+/// A fresh folder for a test.
+#[cfg(test)]
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("evokore-approvals-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    folder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_masked_at_every_depth() {
+        let shown = masked(r#"{"path":"a","auth":{"api_key":"k1","list":[{"Password":"p"}]},"n":1}"#);
+        assert_eq!(shown, r#"{"path":"a","auth":{"api_key":"***","list":[{"Password":"***"}]},"n":1}"#);
+        assert_eq!(masked(&format!("\"{}\"", "x".repeat(2000))).chars().count(), PREVIEW + 1);
+    }
+}
