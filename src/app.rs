@@ -47,8 +47,8 @@ impl App {
     }
 
     /// The child servers. Before [`App::set_children`] there are none.
-    pub fn children(&self) -> &Children {
-        self.children.get_or_init(Children::none)
+    pub fn children(&self) -> Children {
+        self.children.get().cloned().unwrap_or_else(Children::none)
     }
 
     /// Hands over the child servers, once.

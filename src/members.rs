@@ -31,6 +31,11 @@ impl<'a> Members<'a> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
+    /// The value of the last member called `key`: the one that counts where a member stands twice.
+    pub fn last(&self, key: &str) -> Option<&'a RawValue> {
+        self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
+    }
+
     /// Writes the object, compactly between members; the values keep their own bytes.
     pub fn to_json(&self) -> String {
         let mut out = String::from("{");

@@ -2,11 +2,14 @@
 //!
 //! Pure: no I/O, no await, no clock.
 
-use evokore_catalog::search::{self, Options, Segment};
+use std::sync::OnceLock;
+
+use evokore_catalog::search::{self, Options, Scratch, Segment};
 
 use crate::catalog::CATALOG;
 use crate::listing::merged::{Merged, ToolRef};
 use crate::listing::projection;
+use crate::log;
 use crate::settings::Settings;
 
 /// One tool found.
@@ -14,8 +17,8 @@ use crate::settings::Settings;
 pub struct Found<'a> {
     /// The tool.
     pub tool: ToolRef<'a>,
-    /// Score relative to others of the same answer; an exact name scores [`EXACT`].
-    pub score: u32,
+    /// Above zero, comparable within one answer; an exact name has [`EXACT`].
+    pub score: f32,
 }
 
 /// What a search gives.
@@ -28,36 +31,60 @@ pub struct Answer<'a> {
 }
 
 /// Score of an exact name: above any score of the index.
-pub const EXACT: u32 = u32::MAX;
+pub const EXACT: f32 = f32::INFINITY;
 
-/// Searches the tools that the active role may know of.
+/// Searches the tools that the active role may know of and that can be called now.
 pub fn search<'a>(settings: &Settings, merged: &'a Merged, query: &str, limit: usize) -> Answer<'a> {
-    let wanted = search::normalise_name(query);
-    let mut found: Vec<Found<'a>> = merged
-        .iter()
-        .filter(|tool| {
-            search::normalise_name(tool.name()) == wanted || search::normalise_name(tool.original()) == wanted
-        })
-        .map(|tool| Found { tool, score: EXACT })
-        .collect();
-    let live: Vec<u16> = (0u16..).take(CATALOG.servers.len()).filter(|at| merged.live(*at).is_some()).collect();
-    let compiled = Segment::compiled(CATALOG.tool_index);
+    let usable = |tool: &ToolRef<'_>| tool.is_listable() && projection::is_permitted(settings, *tool);
+    let mut found = exact(merged, query);
+    found.retain(|found| usable(&found.tool));
+
+    let live: Vec<(u16, &Segment)> =
+        (0u16..).take(CATALOG.servers.len()).filter_map(|at| Some((at, merged.live(at)?.index.as_ref()?))).collect();
     let segments: Vec<&Segment> =
-        compiled.iter().chain(live.iter().filter_map(|at| merged.live(*at)).map(|live| &live.index)).collect();
-    // Tools that are compiled but overruled by a live server, denied or not listable leave gaps: ask for more.
-    let hits = search::search(&segments, query, Options { limit: limit * 4 + CATALOG.tools.len(), ..Options::default() });
-    for hit in hits.ranked {
-        let tool = match (compiled.is_some(), hit.segment) {
-            (true, 0) => merged.compiled(usize::from(hit.doc)),
-            (has, at) => {
-                live.get(at - usize::from(has)).and_then(|server| merged.live_tool(*server, usize::from(hit.doc)))
-            }
-        };
-        if let Some(tool) = tool.filter(|tool| !found.iter().any(|known| known.tool.name() == tool.name())) {
-            found.push(Found { tool, score: hit.score });
-        }
-    }
-    found.retain(|found| projection::is_permitted(settings, found.tool) && found.tool.is_listable());
+        compiled_segment().into_iter().chain(live.iter().map(|(_, segment)| *segment)).collect();
+    let offset = segments.len() - live.len();
+    let tool_of = |segment: usize, document: u16| match segment.checked_sub(offset) {
+        None => merged.compiled(usize::from(document)),
+        Some(at) => merged.live_tool(live[at].0, usize::from(document)),
+    };
+    let is_exact = |name: &str| found.iter().any(|known| known.tool.name() == name);
+    let accept = |segment: usize, document: u16| {
+        tool_of(segment, document).is_some_and(|tool| usable(&tool) && !is_exact(tool.name()))
+    };
+    let options = Options { limit, accept: Some(&accept), ..Options::default() };
+    let hits = search::search(&segments, query, &options, &mut Scratch::default());
+    let ranked: Vec<Found<'a>> = hits
+        .ranked
+        .iter()
+        .filter_map(|hit| Some(Found { tool: tool_of(hit.segment, hit.document)?, score: hit.score }))
+        .collect();
+    found.extend(ranked);
     found.truncate(limit);
     Answer { found, unmatched: hits.unmatched }
+}
+
+/// The tools whose exposed or own name is the query.
+fn exact<'a>(merged: &'a Merged, query: &str) -> Vec<Found<'a>> {
+    let wanted = search::normalise_name(query);
+    let is_it = |name: &str| search::normalise_name(name) == wanted;
+    merged
+        .iter()
+        .filter(|tool| is_it(tool.name()) || is_it(tool.original()))
+        .map(|tool| Found { tool, score: EXACT })
+        .collect()
+}
+
+/// The compiled segment, opened on first use; opening reads its head only.
+fn compiled_segment() -> Option<&'static Segment> {
+    static SEGMENT: OnceLock<Option<Segment>> = OnceLock::new();
+    SEGMENT
+        .get_or_init(|| match Segment::new(CATALOG.tool_index) {
+            Ok(segment) => Some(segment),
+            Err(error) => {
+                log::warn(&format!("search over compiled tools is off: {error}"));
+                None
+            }
+        })
+        .as_ref()
 }

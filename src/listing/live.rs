@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use evokore_catalog::name;
 use evokore_catalog::render::{self, Definition};
-use evokore_catalog::search;
+use evokore_catalog::search::{Document, Segment, write_segment};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -36,11 +36,19 @@ pub fn render(server: u16, tools: &[ChildTool]) -> (LiveServer, Vec<SkippedTool>
             },
         }
     }
-    let (tools, documents): (Vec<LiveTool>, Vec<search::Document>) = by_name.into_values().unzip();
-    (LiveServer { tools, index: search::Segment::build(&documents) }, skipped)
+    let (tools, documents): (Vec<LiveTool>, Vec<Document>) = by_name.into_values().unzip();
+    (LiveServer { tools, index: segment(id, &documents) }, skipped)
 }
 
-fn render_tool(id: &str, tool: &ChildTool) -> Result<(LiveTool, search::Document), String> {
+/// The search segment over `documents`; an empty one when it cannot be made.
+fn segment(id: &str, documents: &[Document]) -> Option<Segment> {
+    let made = write_segment(documents).map_err(|error| error.to_string());
+    made.and_then(|bytes| Segment::new(bytes).map_err(|error| error.to_string()))
+        .inspect_err(|error| log::warn(&format!("the tools of server `{id}` cannot be searched: {error}")))
+        .ok()
+}
+
+fn render_tool(id: &str, tool: &ChildTool) -> Result<(LiveTool, Document), String> {
     let definition = Definition::parse(tool.raw.get()).map_err(|error| error.to_string())?;
     let fault = definition.fault();
     let text: Cow<'_, str> = match &fault {
@@ -54,7 +62,11 @@ fn render_tool(id: &str, tool: &ChildTool) -> Result<(LiveTool, search::Document
     let exposed = exposed_name(id, &tool.name);
     let full = render::render_full(&definition, &exposed);
     let deferred = if fault.is_some() { full.clone() } else { render::render_deferred(&definition, &exposed) };
-    let document = search::tool_document(&definition, &exposed, id);
+    let document = Document::of_tool(
+        &exposed,
+        &definition.description(),
+        &definition.value("inputSchema").unwrap_or(Value::Null),
+    );
     let live = LiveTool {
         original: tool.name.as_str().into(),
         description: definition.description().into(),

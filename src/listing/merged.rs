@@ -14,8 +14,8 @@ use crate::catalog::{CATALOG, TOOL_BY_NAME};
 pub struct LiveServer {
     /// Tools in listing order.
     pub tools: Vec<LiveTool>,
-    /// Search segment over `tools`; document = index.
-    pub index: Segment,
+    /// Search segment over `tools`; document = index. `None` when it could not be made.
+    pub index: Option<Segment>,
 }
 
 /// One tool as a live child server described it.

@@ -57,14 +57,14 @@ pub(super) fn discover_tools(
     let schemas = arguments::flag(arguments, "schemas")?;
     let activated = if stable { 0 } else { activate(ctx, &answer) };
     let active = ctx.session.as_ref().map(|session| session.activated()).unwrap_or_default();
-    let best = answer.found.iter().map(|found| found.score).filter(|score| *score != EXACT).max().unwrap_or(1).max(1);
+    let best = answer.found.iter().map(|found| found.score).filter(|score| *score < EXACT).fold(f32::EPSILON, f32::max);
     let matches: Vec<Match<'_>> = answer
         .found
         .iter()
         .map(|found| Match {
             name: found.tool.name(),
             server: found.tool.server_id(),
-            score: if found.score == EXACT { 1.0 } else { (f64::from(found.score) / f64::from(best) * 100.0).round() / 100.0 },
+            score: (f64::from((found.score / best).min(1.0)) * 100.0).round() / 100.0,
             description: found.tool.description(),
             listed: projection::is_visible(settings, found.tool, &active),
             input_schema: schemas.then(|| input_schema(found.tool)).flatten(),

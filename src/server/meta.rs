@@ -1,0 +1,124 @@
+//! The `_meta` of a request: which era it speaks, where its progress goes, and what of it a child server gets.
+
+use bytes::Bytes;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::calls::Era;
+use crate::calls::approval::TOKEN_KEY;
+use crate::members::Members;
+
+/// The revision whose requests stand alone.
+const MODERN: &str = "2026-07-28";
+/// All revisions that are spoken, oldest first.
+const SUPPORTED: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", MODERN];
+
+/// Keys that the revision reserves for the exchange between two neighbours.
+const RESERVED: &str = "io.modelcontextprotocol/";
+/// Code of UnsupportedProtocolVersion (2026-07-28, basic § Error Codes).
+const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// The `_meta` of a request.
+#[derive(Debug, Default)]
+pub(super) struct Meta<'a>(Members<'a>);
+
+impl<'a> Meta<'a> {
+    /// Reads the `_meta` of `params`.
+    pub(super) fn of(params: Option<&'a RawValue>) -> Result<Meta<'a>, &'static str> {
+        let Some(params) = params else { return Ok(Meta::default()) };
+        let members = Members::parse(params.get()).map_err(|_| "`params` must be an object")?;
+        match members.last("_meta").filter(|meta| meta.get() != "null") {
+            None => Ok(Meta::default()),
+            Some(meta) => Members::parse(meta.get()).map(Meta).map_err(|_| "`_meta` must be an object"),
+        }
+    }
+
+    /// The era of the request: modern when it names its revision itself.
+    ///
+    /// # Errors
+    /// The `error` member of the answer: a revision that is not spoken, or one of the keys that it requires is missing.
+    pub(super) fn era(&self) -> Result<Era, Bytes> {
+        let Some(version) = self.text("protocolVersion") else { return Ok(Era::Handshake) };
+        if !SUPPORTED.contains(&version.as_str()) {
+            return Err(json!({
+                "code": UNSUPPORTED_VERSION,
+                "message": format!("protocol version `{version}` is not spoken"),
+                "data": {"supported": SUPPORTED, "requested": version},
+            })
+            .to_string()
+            .into());
+        }
+        if version != MODERN {
+            return Ok(Era::Handshake);
+        }
+        let capabilities = self.0.last(&format!("{RESERVED}clientCapabilities"));
+        if !capabilities.is_some_and(|raw| raw.get().starts_with('{')) {
+            return Err(json!({
+                "code": crate::calls::outcome::INVALID_PARAMS,
+                "message": format!("request _meta is missing or has malformed required fields: {RESERVED}clientCapabilities"),
+            })
+            .to_string()
+            .into());
+        }
+        Ok(Era::Modern)
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        serde_json::from_str(self.0.last(&format!("{RESERVED}{key}"))?.get()).ok()
+    }
+
+    /// The client's progress token, a text or a whole number, as it came.
+    pub(super) fn progress_token(&self) -> Option<&'a RawValue> {
+        self.0.last("progressToken").filter(|token| {
+            let token = token.get();
+            token.starts_with('"') || token.strip_prefix('-').unwrap_or(token).bytes().all(|byte| byte.is_ascii_digit())
+        })
+    }
+
+    /// What a child server gets: everything but what concerns the two of us. `None` when nothing is left.
+    pub(super) fn for_child(&self) -> Option<Box<RawValue>> {
+        let kept: Vec<_> = self
+            .0
+            .0
+            .iter()
+            .filter(|(key, _)| key != "progressToken" && key != TOKEN_KEY && !key.starts_with(RESERVED))
+            .cloned()
+            .collect();
+        if kept.is_empty() { None } else { RawValue::from_string(Members(kept).to_json()).ok() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with<T>(meta: &str, look: impl FnOnce(Meta<'_>) -> T) -> T {
+        let params: Box<RawValue> = serde_json::from_str(&format!(r#"{{"_meta":{meta}}}"#)).unwrap();
+        look(Meta::of(Some(&params)).unwrap())
+    }
+
+    #[test]
+    fn eras() {
+        let code = |meta: &str| with(meta, |meta| meta.era().map_err(|error| String::from_utf8_lossy(&error)[..14].to_owned()));
+        assert_eq!(code("{}"), Ok(Era::Handshake));
+        assert_eq!(code(r#"{"io.modelcontextprotocol/protocolVersion":"2025-11-25"}"#), Ok(Era::Handshake));
+        assert_eq!(
+            code(r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#),
+            Ok(Era::Modern)
+        );
+        assert_eq!(code(r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#), Err(r#"{"code":-32602"#.into()));
+        assert_eq!(code(r#"{"io.modelcontextprotocol/protocolVersion":"2030-01-01"}"#), Err(r#"{"code":-32022"#.into()));
+    }
+
+    #[test]
+    fn a_child_gets_what_does_not_concern_the_two_of_us() {
+        let meta = r#"{"vendor.example/x": 1.10,"progressToken":7,"_evokore_approval_token":"t","io.modelcontextprotocol/logLevel":"info","traceparent":"00"}"#;
+        with(meta, |meta| {
+            assert_eq!(meta.for_child().unwrap().get(), r#"{"vendor.example/x":1.10,"traceparent":"00"}"#);
+            assert_eq!(meta.progress_token().map(RawValue::get), Some("7"));
+        });
+        with(r#"{"progressToken":1.5}"#, |meta| {
+            assert!(meta.for_child().is_none() && meta.progress_token().is_none());
+        });
+    }
+}
