@@ -15,6 +15,7 @@ use super::tool_call;
 use crate::app::App;
 use crate::calls::Era;
 use crate::calls::outcome::INVALID_PARAMS;
+use crate::child::Status;
 use crate::listing::list::{self, ListRequest};
 use crate::members::Members;
 use crate::session::Session;
@@ -142,7 +143,7 @@ impl Front {
     fn cache_hints(&self, era: Era) -> &'static str {
         let settings = &self.app.settings;
         let private = settings.role.is_some() || settings.unlisted != Access::Allow;
-        match (era, self.app.children().is_settled(), private) {
+        match (era, !is_booting(&self.app), private) {
             (Era::Handshake, ..) => "",
             (Era::Modern, false, _) => r#","resultType":"complete","ttlMs":0,"cacheScope":"private""#,
             (Era::Modern, true, true) => r#","resultType":"complete","ttlMs":60000,"cacheScope":"private""#,
@@ -176,6 +177,10 @@ impl Front {
     async fn error(&self, id: Option<&str>, code: i64, message: &str) {
         self.out.send(Frame::error(id, code, message)).await;
     }
+}
+
+fn is_booting(app: &App) -> bool {
+    app.children().status().iter().any(|server| server.status == Status::Booting)
 }
 
 fn cursor(params: Option<&RawValue>) -> Result<Option<Cow<'_, str>>, &'static str> {

@@ -1,2 +1,0 @@
-//! shim
-#[derive(Default)] pub struct Library;
