@@ -92,7 +92,8 @@ impl App {
                 session.tools_changed(When::Debounced);
             }
         }
-        if let Some(modern) = self.modern.get().filter(|_| projection::differs(&self.settings, &old, &new, server, &[])) {
+        if let Some(modern) = self.modern.get().filter(|_| projection::differs(&self.settings, &old, &new, server, &[]))
+        {
             modern.tools_changed(When::Debounced);
         }
     }

@@ -135,8 +135,7 @@ impl Settings {
             Some("deferred") => SchemaMode::Deferred,
             Some(other) => return Err(unknown(vars::TOOL_SCHEMA_MODE, other, "schema mode", "full, deferred")),
         };
-        let unlisted =
-            if flag(&get, vars::SECURITY_DEFAULT_DENY, false)? { Access::Deny } else { Access::Allow };
+        let unlisted = if flag(&get, vars::SECURITY_DEFAULT_DENY, false)? { Access::Deny } else { Access::Allow };
         let settings = Settings {
             mode,
             profile,
@@ -187,11 +186,7 @@ fn active_profile(
     }
 }
 
-fn flag(
-    get: &dyn Fn(&str) -> Option<String>,
-    variable: &'static str,
-    default: bool,
-) -> Result<bool, SettingsError> {
+fn flag(get: &dyn Fn(&str) -> Option<String>, variable: &'static str, default: bool) -> Result<bool, SettingsError> {
     match get(variable).as_deref() {
         None => Ok(default),
         Some("true" | "1" | "on" | "yes") => Ok(true),

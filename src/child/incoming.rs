@@ -9,9 +9,9 @@ use tokio::io::AsyncRead;
 use super::connection::Shared;
 use super::error::ChildError;
 use super::frames;
-use super::lines::{Line, Lines};
 use super::message::{self, Message};
 use super::salvage::{self, Head};
+use crate::wire::lines::{Line, Lines};
 
 /// A request id of a child that is longer is not answered.
 const MAX_FOREIGN_ID: usize = 1024;

@@ -26,7 +26,6 @@ mod frames;
 mod handshake;
 mod incoming;
 mod launch;
-mod lines;
 mod message;
 mod pending;
 mod process;

@@ -27,9 +27,8 @@ pub struct ListRequest<'a> {
 
 /// The bytes of the `result` member of the answer.
 pub fn list(settings: &Settings, merged: &Merged, request: ListRequest<'_>) -> Vec<Bytes> {
-    let tools = merged
-        .iter()
-        .filter(|tool| tool.is_listable() && projection::is_visible(settings, *tool, request.activated));
+    let tools =
+        merged.iter().filter(|tool| tool.is_listable() && projection::is_visible(settings, *tool, request.activated));
     let mut body = Body::new(request.schema_mode);
     let mut next = None;
     if request.cursor.is_some() || settings.paginate {

@@ -54,7 +54,10 @@ fn render_tool(id: &str, tool: &ChildTool) -> Result<(LiveTool, Document), Strin
     let text: Cow<'_, str> = match &fault {
         None => Cow::Borrowed(tool.raw.get()),
         Some(fault) => {
-            log::warn(&format!("tool `{}` of server `{id}` is listed in full: its definition is malformed ({fault})", tool.name));
+            log::warn(&format!(
+                "tool `{}` of server `{id}` is listed in full: its definition is malformed ({fault})",
+                tool.name
+            ));
             Cow::Owned(mended(tool.raw.get()).ok_or_else(|| fault.clone())?)
         }
     };
@@ -62,11 +65,8 @@ fn render_tool(id: &str, tool: &ChildTool) -> Result<(LiveTool, Document), Strin
     let exposed = exposed_name(id, &tool.name);
     let full = render::render_full(&definition, &exposed);
     let deferred = if fault.is_some() { full.clone() } else { render::render_deferred(&definition, &exposed) };
-    let document = Document::of_tool(
-        &exposed,
-        &definition.description(),
-        &definition.value("inputSchema").unwrap_or(Value::Null),
-    );
+    let document =
+        Document::of_tool(&exposed, &definition.description(), &definition.value("inputSchema").unwrap_or(Value::Null));
     let live = LiveTool {
         original: tool.name.as_str().into(),
         description: definition.description().into(),
@@ -121,7 +121,8 @@ fn object_schema(found: Option<Value>) -> Value {
     if schema.get("properties").is_some_and(|properties| !properties.is_object()) {
         schema.remove("properties");
     }
-    if schema.get("required").is_some_and(|list| !list.as_array().is_some_and(|list| list.iter().all(Value::is_string))) {
+    if schema.get("required").is_some_and(|list| !list.as_array().is_some_and(|list| list.iter().all(Value::is_string)))
+    {
         schema.remove("required");
     }
     Value::Object(schema)

@@ -9,7 +9,8 @@ use super::NativeResult;
 /// # Errors
 /// The result that says what is wrong.
 pub fn text<'a>(arguments: &'a Map<String, Value>, key: &str) -> Result<&'a str, NativeResult> {
-    optional_text(arguments, key)?.ok_or_else(|| NativeResult::error(format!("`{key}` is missing: give a text that is not empty")))
+    optional_text(arguments, key)?
+        .ok_or_else(|| NativeResult::error(format!("`{key}` is missing: give a text that is not empty")))
 }
 
 /// An optional text; blank counts as absent.
@@ -70,7 +71,9 @@ pub fn texts<'a>(arguments: &'a Map<String, Value>, key: &str) -> Result<Vec<&'a
     let items: Vec<&'a str> = match arguments.get(key) {
         Some(Value::String(text)) => vec![text],
         Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
-        None | Some(Value::Null) => return Err(NativeResult::error(format!("`{key}` is missing: give a list of texts"))),
+        None | Some(Value::Null) => {
+            return Err(NativeResult::error(format!("`{key}` is missing: give a list of texts")));
+        }
         Some(other) => return Err(wrong(key, "a list of texts", other)),
     };
     let mut distinct = Vec::with_capacity(items.len());

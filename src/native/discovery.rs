@@ -44,10 +44,7 @@ struct Match<'a> {
     input_schema: Option<Box<RawValue>>,
 }
 
-pub(super) fn discover_tools(
-    arguments: &Map<String, Value>,
-    ctx: &CallContext,
-) -> Result<NativeResult, NativeResult> {
+pub(super) fn discover_tools(arguments: &Map<String, Value>, ctx: &CallContext) -> Result<NativeResult, NativeResult> {
     let query = arguments::text(arguments, "query")?;
     let limit = arguments::number(arguments, "limit", 8, 1, 25)?;
     let settings = &ctx.app.settings;
@@ -144,7 +141,10 @@ pub(super) fn describe_tool(arguments: &Map<String, Value>, ctx: &CallContext) -
     }
     let names = arguments::texts(arguments, "tools")?;
     if names.len() > MAX_DESCRIBED {
-        return Err(NativeResult::error(format!("`tools` has {} names; ask for at most {MAX_DESCRIBED} at once", names.len())));
+        return Err(NativeResult::error(format!(
+            "`tools` has {} names; ask for at most {MAX_DESCRIBED} at once",
+            names.len()
+        )));
     }
     let merged = ctx.app.merged();
     let mut schemas = Vec::new();
@@ -171,7 +171,7 @@ pub(super) fn proxy_server_status(
     ctx: &CallContext,
 ) -> Result<NativeResult, NativeResult> {
     let mut servers: Vec<ChildStatus> = ctx.app.children().status();
-    servers.sort_by(|a, b| a.id.cmp(&b.id));
+    servers.sort_by(|a, b| a.id.cmp(b.id));
     if let Some(id) = arguments::optional_text(arguments, "server_id")? {
         let known: Vec<String> = servers.iter().map(|server| server.id.to_string()).collect();
         servers.retain(|server| *server.id == *id);

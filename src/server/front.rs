@@ -86,7 +86,9 @@ impl Front {
                 return self.error(Some(id), INVALID_REQUEST, "a request with this id is still being answered").await;
             }
             Err(Refused::TooMany) => {
-                return self.error(Some(id), INVALID_REQUEST, "too many requests are being answered; wait for some").await;
+                return self
+                    .error(Some(id), INVALID_REQUEST, "too many requests are being answered; wait for some")
+                    .await;
             }
         };
         let meta = match Meta::of(params) {
@@ -117,7 +119,9 @@ impl Front {
     async fn list(&self, request: Request<'_>) {
         let cursor = match cursor(request.params) {
             Ok(cursor) => cursor,
-            Err(message) => return self.answer(request.id, Frame::error(Some(request.id), INVALID_PARAMS, message)).await,
+            Err(message) => {
+                return self.answer(request.id, Frame::error(Some(request.id), INVALID_PARAMS, message)).await;
+            }
         };
         let (app, session) = (&self.app, &self.session);
         let (activated, schema_mode, epoch) = match request.era {
@@ -194,4 +198,3 @@ fn cursor(params: Option<&RawValue>) -> Result<Option<Cow<'_, str>>, &'static st
         },
     }
 }
-

@@ -1,5 +1,7 @@
 //! rmcp's side of the front: everything but tools. Each method hands over to a module that does not know rmcp.
 
+#![expect(deprecated, reason = "handshake-era clients still send logging/setLevel")]
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -47,7 +49,6 @@ pub(super) struct Handler {
 
 type Answer<T> = Result<T, ErrorData>;
 
-#[expect(deprecated, reason = "handshake-era clients still send logging/setLevel")]
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -152,5 +153,6 @@ impl ServerHandler for Handler {
 
 /// A value in the protocol's shape as rmcp's type of it.
 fn typed<T: DeserializeOwned>(value: Value) -> Answer<T> {
-    serde_json::from_value(value).map_err(|error| ErrorData::internal_error(format!("the answer is malformed: {error}"), None))
+    serde_json::from_value(value)
+        .map_err(|error| ErrorData::internal_error(format!("the answer is malformed: {error}"), None))
 }

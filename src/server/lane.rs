@@ -26,7 +26,10 @@ pub(super) struct Lane {
 impl Transport<RoleServer> for Lane {
     type Error = Infallible;
 
-    fn send(&mut self, item: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
         let answered = match &item {
             JsonRpcMessage::Response(response) => serde_json::to_string(&response.id).ok(),
             JsonRpcMessage::Error(error) => error.id.as_ref().and_then(|id| serde_json::to_string(id).ok()),

@@ -99,15 +99,25 @@ mod tests {
 
     #[test]
     fn eras() {
-        let code = |meta: &str| with(meta, |meta| meta.era().map_err(|error| String::from_utf8_lossy(&error)[..14].to_owned()));
+        let code = |meta: &str| {
+            with(meta, |meta| meta.era().map_err(|error| String::from_utf8_lossy(&error)[..14].to_owned()))
+        };
         assert_eq!(code("{}"), Ok(Era::Handshake));
         assert_eq!(code(r#"{"io.modelcontextprotocol/protocolVersion":"2025-11-25"}"#), Ok(Era::Handshake));
         assert_eq!(
-            code(r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#),
+            code(
+                r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#
+            ),
             Ok(Era::Modern)
         );
-        assert_eq!(code(r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#), Err(r#"{"code":-32602"#.into()));
-        assert_eq!(code(r#"{"io.modelcontextprotocol/protocolVersion":"2030-01-01"}"#), Err(r#"{"code":-32022"#.into()));
+        assert_eq!(
+            code(r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#),
+            Err(r#"{"code":-32602"#.into())
+        );
+        assert_eq!(
+            code(r#"{"io.modelcontextprotocol/protocolVersion":"2030-01-01"}"#),
+            Err(r#"{"code":-32022"#.into())
+        );
     }
 
     #[test]

@@ -100,12 +100,7 @@ pub async fn serve(
     let _ = tokio::time::timeout(Duration::from_millis(100), writer).await;
 }
 
-async fn read_lines(
-    front: &Front,
-    boot: &mut Boot<'_>,
-    input: impl AsyncRead + Unpin,
-    stop: impl Future<Output = ()>,
-) {
+async fn read_lines(front: &Front, boot: &mut Boot<'_>, input: impl AsyncRead + Unpin, stop: impl Future<Output = ()>) {
     let mut lines = Lines::new(input, MAX_LINE);
     tokio::pin!(stop);
     loop {
@@ -120,7 +115,7 @@ async fn read_lines(
             }
         };
         match line {
-            Ok(Some(Line::Whole(line))) => {
+            Ok(Some(Line::Whole(line) | Line::Rest(line))) => {
                 if boot.must_precede(&line) {
                     boot.start();
                 }

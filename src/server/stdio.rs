@@ -13,7 +13,10 @@ pub(super) type Output = Pin<Box<dyn AsyncWrite + Send>>;
 
 /// Opens stdin and stdout. Must be called inside the runtime.
 pub(super) fn open() -> (Input, Output) {
-    (input().unwrap_or_else(|_| Box::pin(tokio::io::stdin())), output().unwrap_or_else(|_| Box::pin(tokio::io::stdout())))
+    (
+        input().unwrap_or_else(|_| Box::pin(tokio::io::stdin())),
+        output().unwrap_or_else(|_| Box::pin(tokio::io::stdout())),
+    )
 }
 
 #[cfg(unix)]

@@ -76,7 +76,11 @@ fn classify<'a>(members: &Members<'a>) -> Incoming<'a> {
     }
     let Some(method) = members.last("method") else {
         let is_answer = members.last("result").is_some() || members.last("error").is_some();
-        return if is_answer { Incoming::Answer } else { invalid("there is neither `method` nor `result` nor `error`") };
+        return if is_answer {
+            Incoming::Answer
+        } else {
+            invalid("there is neither `method` nor `result` nor `error`")
+        };
     };
     let method = match serde_json::from_str::<Text<'_>>(method.get()) {
         Ok(Text(method)) => method,
@@ -128,10 +132,14 @@ mod tests {
             (" \t ", "nothing"),
             (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "request 1 ping -"),
             ("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":\"\",\"method\":\"ping\"}", "request \"\" ping -"),
-            (r#"{"jsonrpc":"2.0","id":-9007199254740993,"method":"a\/b","params":{ "x":1.10 }}"#,
-             r#"request -9007199254740993 a/b { "x":1.10 }"#),
-            (r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":null}"#,
-             "notification notifications/initialized -"),
+            (
+                r#"{"jsonrpc":"2.0","id":-9007199254740993,"method":"a\/b","params":{ "x":1.10 }}"#,
+                r#"request -9007199254740993 a/b { "x":1.10 }"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":null}"#,
+                "notification notifications/initialized -",
+            ),
             (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "answer"),
             (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "invalid - -32600"),
             (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, "invalid - -32600"),
@@ -154,7 +162,9 @@ mod tests {
     #[test]
     fn deep_nesting_costs_no_stack() {
         let deep = "[".repeat(1_000_000) + &"]".repeat(1_000_000);
-        let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x","arguments":{{"a":{deep}}}}}}}"#);
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x","arguments":{{"a":{deep}}}}}}}"#
+        );
         assert!(matches!(read(line.as_bytes()), Incoming::Request { id: "1", .. } | Incoming::Invalid { .. }));
         assert!(matches!(read(deep.as_bytes()), Incoming::Invalid { .. }));
     }

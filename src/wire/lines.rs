@@ -21,6 +21,8 @@ const KEEP: usize = 1 << 20;
 pub(crate) enum Line {
     /// A line within the limit, without its end. May be empty.
     Whole(Bytes),
+    /// What stood behind the last line end when the stream ended.
+    Rest(Bytes),
     /// A line has grown over the limit. Its first bytes, and how many have come; the rest will be discarded.
     Over { head: Bytes, size: u64 },
     /// The end of that line has come. Its last bytes and its whole length.
@@ -53,7 +55,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Lines { reader, limit, buffer: BytesMut::new(), scanned: 0, room: FIRST_READ, over: None }
     }
 
-    /// The next line; `None` at the end of the stream. An unfinished last line counts as a line.
+    /// The next line; `None` at the end of the stream.
     ///
     /// # Errors
     /// What the reader reports, and a line that does not end.
@@ -81,11 +83,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 None
             }
             _ => {
-                let head = Bytes::copy_from_slice(&self.buffer[..EDGE.min(self.buffer.len())]);
-                let size = end.unwrap_or(self.buffer.len()) as u64;
+                let size = end.unwrap_or(self.buffer.len());
+                let head = Bytes::copy_from_slice(&self.buffer[..EDGE.min(size)]);
                 self.scanned = 0;
                 self.over = Some(Over { tail: BytesMut::new(), size: 0 });
-                Some(Line::Over { head, size })
+                Some(Line::Over { head, size: size as u64 })
             }
         }
     }
@@ -146,7 +148,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
         self.scanned = 0;
         let rest = self.buffer.split().freeze();
-        (!rest.is_empty()).then_some(Line::Whole(rest))
+        (!rest.is_empty()).then_some(Line::Rest(rest))
     }
 }
 
@@ -177,7 +179,12 @@ mod tests {
     async fn only_a_newline_ends_a_line() {
         let input = "a\u{2028}b\u{2029}c\u{85}d\r\n\n≤ 日本 😀\nrest";
         for piece in [1, 2, 3, 1000] {
-            let expected = [whole("a\u{2028}b\u{2029}c\u{85}d"), whole(""), whole("≤ 日本 😀"), whole("rest")];
+            let expected = [
+                whole("a\u{2028}b\u{2029}c\u{85}d"),
+                whole(""),
+                whole("≤ 日本 😀"),
+                Line::Rest(Bytes::from_static(b"rest")),
+            ];
             assert_eq!(lines(input.as_bytes(), 100, piece).await, expected, "pieces of {piece}");
         }
     }

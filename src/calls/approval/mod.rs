@@ -118,7 +118,9 @@ impl Approvals {
     async fn ask(&self, tool: &str, arguments: Option<&str>, call: [u8; 32], had_token: bool) -> Outcome {
         let mut random = [0u8; 16];
         if let Err(error) = getrandom::fill(&mut random) {
-            return Outcome::error_text(&format!("`{tool}` needs approval, but the system gives no random numbers: {error}"));
+            return Outcome::error_text(&format!(
+                "`{tool}` needs approval, but the system gives no random numbers: {error}"
+            ));
         }
         let token = hex(&random);
         let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
@@ -144,7 +146,9 @@ impl Approvals {
             self.requests.remove(&id).await;
         }
         if let Err(reason) = self.requests.add(Pending::new(&id, tool, arguments, LIFETIME)).await {
-            return Outcome::error_text(&format!("`{tool}` needs a person's approval, but it cannot be asked for: {reason}"));
+            return Outcome::error_text(&format!(
+                "`{tool}` needs a person's approval, but it cannot be asked for: {reason}"
+            ));
         }
         let again = if had_token { "that token is not valid for this call. " } else { "" };
         Outcome::error_text(&format!(

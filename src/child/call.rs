@@ -1,0 +1,36 @@
+//! What a call to a child server is made of, and what comes back.
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Takes the raw `params` of each `notifications/progress` of one call, in order, with *our* progress token in them.
+///
+/// Everything is queued before the call's answer is: whoever has the answer empties the receiver (`try_recv`) before
+/// sending it on, so that no progress message follows its result. When the queue is full, further messages of the
+/// child are dropped, since progress is only worth having while it is fresh.
+pub type ProgressSender = mpsc::Sender<Bytes>;
+
+/// One `tools/call` for a child server, as bytes.
+#[derive(Debug, Clone, Default)]
+pub struct ChildCall {
+    /// The child's own name for the tool.
+    pub tool: String,
+    /// The `arguments` member, a raw JSON object; forwarded untouched.
+    pub arguments: Option<Bytes>,
+    /// The `_meta` member, a raw JSON object without a progress token and without our own keys.
+    pub meta: Option<Bytes>,
+    /// Where the child's progress goes, if the caller asked for it.
+    pub progress: Option<ProgressSender>,
+    /// Cancelled when the caller gives up: the child is told, and the call ends with an error.
+    pub cancelled: CancellationToken,
+}
+
+/// What a child server answered, as the bytes that came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChildReply {
+    /// The `result` member.
+    Result(Bytes),
+    /// The `error` member.
+    Error(Bytes),
+}

@@ -1,0 +1,125 @@
+//! Why a child server did not answer. Every text says which server, what happened and what to do next.
+
+use std::time::Duration;
+
+/// A call that got no answer of the child.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChildError {
+    /// There is no such server.
+    #[error("no child server has the index {0}")]
+    Unknown(u16),
+    /// `disabled: true`.
+    #[error("child server `{id}` is disabled in the configuration\nhint: remove `disabled` from its entry and rebuild")]
+    Disabled {
+        /// Server id.
+        id: &'static str,
+    },
+    /// An optional server whose variables are not set.
+    #[error(
+        "child server `{id}` waits: {missing}\nhint: set it in the environment or in `.env`, then start evokore again"
+    )]
+    Waiting {
+        /// Server id.
+        id: &'static str,
+        /// Which key needs which variable.
+        missing: String,
+    },
+    /// It has not come up yet.
+    #[error("child server `{id}` is still starting, retry\nhint: call again in a few seconds")]
+    Starting {
+        /// Server id.
+        id: &'static str,
+    },
+    /// It is not running.
+    #[error("child server `{id}` is not running: {reason}")]
+    NotReady {
+        /// Server id.
+        id: &'static str,
+        /// Why not, with what follows.
+        reason: String,
+    },
+    /// It went away while the call was running.
+    #[error("child server `{id}` went away during the call: {what}\nhint: it starts again by itself; call again soon")]
+    Exited {
+        /// Server id.
+        id: &'static str,
+        /// Exit status and the end of its stderr.
+        what: String,
+    },
+    /// No answer in time; the child was told to stop.
+    #[error(
+        "child server `{id}` did not answer {what} within {}\nhint: `callTimeoutMs` of its entry or \
+         EVOKORE_PROXY_REQUEST_TIMEOUT_MS allows more", seconds(*.after)
+    )]
+    TimedOut {
+        /// Server id.
+        id: &'static str,
+        /// What was asked.
+        what: String,
+        /// The limit that was reached.
+        after: Duration,
+    },
+    /// The caller gave up.
+    #[error("the call to child server `{id}` was cancelled")]
+    Cancelled {
+        /// Server id.
+        id: &'static str,
+    },
+    /// The answer is larger than the limit.
+    #[error(
+        "the answer of child server `{id}` is too large: {size} bytes had come when it was cut off, the limit is \
+         {limit} bytes\nhint: ask for less, for instance a page or a range"
+    )]
+    TooLarge {
+        /// Server id.
+        id: &'static str,
+        /// Bytes read so far.
+        size: u64,
+        /// Bytes allowed in one message.
+        limit: u64,
+    },
+    /// It broke the protocol.
+    #[error("child server `{id}` {what}")]
+    Protocol {
+        /// Server id.
+        id: &'static str,
+        /// What it did, as the rest of a sentence.
+        what: String,
+    },
+    /// It answered a request of ours with an error.
+    #[error("child server `{id}` answered `{method}` with error {code}: {message}")]
+    Refused {
+        /// Server id.
+        id: &'static str,
+        /// What was asked.
+        method: String,
+        /// JSON-RPC code; 0 if it gave none.
+        code: i64,
+        /// Its message, shortened.
+        message: String,
+    },
+    /// Too many calls wait for it.
+    #[error("child server `{id}` has {limit} calls waiting already\nhint: call again when some have been answered")]
+    Busy {
+        /// Server id.
+        id: &'static str,
+        /// How many may wait.
+        limit: usize,
+    },
+}
+
+/// A duration for people: whole seconds, or one digit below ten.
+pub(super) fn seconds(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    if seconds >= 10.0 || seconds.fract() == 0.0 { format!("{seconds:.0} s") } else { format!("{seconds:.1} s") }
+}
+
+/// The first `limit` characters of a foreign text on one line, without control characters.
+pub(super) fn quoted(text: &str, limit: usize) -> String {
+    let clean = |c: char| if c.is_control() { ' ' } else { c };
+    let mut out: String = text.trim().chars().take(limit).map(clean).collect();
+    if text.trim().chars().nth(limit).is_some() {
+        out.push('…');
+    }
+    out
+}
