@@ -67,8 +67,8 @@ pub enum ChildError {
     },
     /// The answer is larger than the limit.
     #[error(
-        "the answer of child server `{id}` is too large: {size} bytes had come when it was cut off, the limit is \
-         {limit} bytes\nhint: ask for less, for instance a page or a range"
+        "child server `{id}` gave too large an answer: {size} bytes had come when it was cut off, the limit is {limit} \
+         bytes\nhint: ask for less, for instance a page or a range"
     )]
     TooLarge {
         /// Server id.

@@ -197,4 +197,15 @@ mod tests {
         let deep = format!("{{\"id\":1,\"result\":{}{}}}", "[".repeat(200_000), "]".repeat(200_000));
         assert_eq!(messages(deep.as_bytes()).map(|found| found.len()), Ok(1));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_line_panics(line: Vec<u8>, text in "[{}\\[\\]\"a-z0-9:, \\\\-]{0,60}") {
+            for line in [line, text.into_bytes()] {
+                let _ = messages(&line);
+                super::super::salvage::head(&line);
+                super::super::salvage::id_in_tail(&line);
+            }
+        }
+    }
 }

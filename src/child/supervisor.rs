@@ -58,6 +58,7 @@ pub(super) async fn run(server: Arc<Server>, context: Arc<Context>) {
     let id = server.spec.id;
     let mut backoff = Backoff::default();
     let mut told = String::new();
+    let mut is_news = true;
     if matches!(server.phase(), Phase::Idle) {
         tokio::select! {
             () = server.kick.notified() => {}
@@ -66,7 +67,7 @@ pub(super) async fn run(server: Arc<Server>, context: Arc<Context>) {
     }
     loop {
         server.enter(Phase::Booting);
-        let (reason, uptime, rest) = match life(&server, &context).await {
+        let (reason, uptime, rest) = match life(&server, &context, is_news).await {
             End::Stopped => return server.enter(Phase::Stopped),
             End::Missing(missing) if server.spec.optional => {
                 context.say(&format!("child server `{id}` waits: {missing}"));
@@ -80,8 +81,9 @@ pub(super) async fn run(server: Arc<Server>, context: Arc<Context>) {
             End::Failed { reason, uptime, rest } => (reason, uptime, rest),
         };
         let delay = backoff.next(uptime.unwrap_or_default());
-        // A crash loop is told once; the status shows how it goes on.
-        if told != reason || uptime.is_some() {
+        // A crash loop is told until it repeats itself; the status shows how it goes on.
+        is_news = told != reason || uptime.is_some();
+        if is_news {
             let what = if uptime.is_some() { "" } else { "failed to boot: it " };
             context.say(&format!("child server `{id}` {what}{reason}; it starts again in {}", seconds(delay)));
             told.clone_from(&reason);
@@ -115,8 +117,8 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// One run, from start to end.
-async fn life(server: &Server, context: &Context) -> End {
+/// One run, from start to end; its start is told if it `is_news`.
+async fn life(server: &Server, context: &Context, is_news: bool) -> End {
     let id = server.spec.id;
     let launched = match context.launcher.launch(server.spec) {
         Ok(launched) => launched,
@@ -127,7 +129,9 @@ async fn life(server: &Server, context: &Context) -> End {
             return End::Failed { reason, uptime: None, rest: None };
         }
     };
-    context.say(&format!("child server `{id}` is booting"));
+    if is_news {
+        context.say(&format!("child server `{id}` is booting"));
+    }
     server.tail.clear();
     let Launched { stdin, stdout, stderr, exit, group } = launched;
     let mut process = Process::new(exit, group);

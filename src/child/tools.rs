@@ -194,4 +194,21 @@ mod tests {
         assert_eq!(pages.add(br#"{"tools":[],"nextCursor":"x"}"#, 10), Ok(None));
         assert_eq!(pages.add(br#"{"tools":[],"nextCursor":""}"#, 10), Ok(None));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_result_panics_and_names_are_never_twice(
+            entries in proptest::collection::vec("(\\{\"name\":\"[ab]{0,2}\"(,\"x\":[0-9])?\\}|[0-9]|\\[\\]|null|\\{\\})", 0..20),
+            garbage in "[{}\\[\\]\"a-z:,]{0,40}",
+        ) {
+            let mut pages = Pages::default();
+            let _ = pages.add(garbage.as_bytes(), 1000);
+            let page = format!(r#"{{"tools":[{}]}}"#, entries.join(","));
+            assert_eq!(pages.add(page.as_bytes(), 1 << 20), Ok(None));
+            let listing = pages.finish();
+            let distinct: HashSet<_> = names(&listing).into_iter().collect();
+            assert_eq!(distinct.len(), listing.tools.len());
+            assert!(listing.tools.len() + listing.skipped.len() <= entries.len());
+        }
+    }
 }

@@ -337,3 +337,28 @@ async fn the_end_of_the_child_ends_every_call() {
     assert!(matches!(error, ChildError::Exited { .. }) && start.elapsed() <= 2 * SECOND, "{error}");
     assert!(spawn(&connection, to("t")).await.unwrap().is_err());
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(64))]
+    #[test]
+    fn whatever_a_child_says_the_answer_behind_it_arrives(
+        garbage in proptest::collection::vec(proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200), 0..8),
+        piece in 1usize..50,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            // Some of it is longer than the limit, some is cut by the pipe anywhere.
+            let (connection, mut child, _) = connect(100);
+            let mut said = garbage.join(&b'\n');
+            said.extend(b"\n{\"id\":\"q\",\"method\":\"ping\"}\n");
+            for part in said.chunks(piece) {
+                child.write(part).await;
+            }
+            assert_eq!(child.next().await["id"], "q");
+            let task = spawn(&connection, to("t"));
+            let id = child.expect("tools/call").await;
+            child.answer(&id, "1").await;
+            assert_eq!(task.await.unwrap(), result("1"));
+        });
+    }
+}

@@ -3,4 +3,5 @@
 mod connection;
 mod life;
 mod lists;
+mod process;
 mod scripted;

@@ -1,0 +1,96 @@
+"""A small MCP server for tests with real processes. Each argument switches on one habit:
+
+  orphan       starts a grandchild that outlives everyone who does not end the whole group
+  deaf         ignores SIGTERM and the end of its stdin
+  flood        writes 1 MiB to stderr before each answer
+  crash        exits with code 3 when a tool is called, without an answer
+  once         ... but only in its first run (remembers in the file named by STATE)
+  split        cuts its answers into pieces of one byte
+  half         closes its stdout when a tool is called and stays alive
+
+Tool `about` tells about the process, `echo` gives its arguments back, `huge` as many megabytes as asked for.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+HABITS = set(sys.argv[1:])
+
+
+def start():
+    if "deaf" in HABITS:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    grandchild = None
+    if "orphan" in HABITS:
+        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+        grandchild = subprocess.Popen([sys.executable, "-c", code], **quiet).pid
+    return grandchild
+
+
+def send(message):
+    if "flood" in HABITS:
+        for n in range(1024):
+            sys.stderr.write("%07d" % n + "x" * 1016 + "\n")
+        sys.stderr.write("flood is over\n")
+        sys.stderr.flush()
+    line = (json.dumps(message, ensure_ascii=False) + "\n").encode()
+    out = sys.stdout.buffer
+    if "split" in HABITS:
+        for at in range(len(line)):
+            out.write(line[at:at + 1])
+            out.flush()
+    else:
+        out.write(line)
+        out.flush()
+
+
+def call(name, arguments, grandchild):
+    if "crash" in HABITS and first_time():
+        sys.stderr.write("fatal: out of luck\n")
+        sys.stderr.flush()
+        os._exit(3)
+    if "half" in HABITS:
+        os.close(1)
+        time.sleep(600)
+    if name == "about":
+        facts = {"pid": os.getpid(), "grandchild": grandchild, "env": dict(os.environ), "cwd": os.getcwd(), "argv": sys.argv}
+        return {"structuredContent": facts, "content": []}
+    if name == "huge":
+        return {"content": [{"type": "text", "text": "h" * int(arguments["megabytes"] * 1e6)}]}
+    return {"content": [{"type": "text", "text": json.dumps(arguments, ensure_ascii=False)}]}
+
+
+def first_time():
+    if "once" not in HABITS:
+        return True
+    if os.path.exists(os.environ["STATE"]):
+        return False
+    open(os.environ["STATE"], "w").close()
+    return True
+
+
+def main():
+    grandchild = start()
+    for line in sys.stdin.buffer:
+        message = json.loads(line)
+        method, params = message.get("method"), message.get("params", {})
+        if "id" not in message:
+            continue
+        if method == "initialize":
+            version = params["protocolVersion"]
+            result = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "test", "version": "1"}}
+        elif method == "tools/list":
+            result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ("about", "echo", "huge")]}
+        else:
+            result = call(params["name"], params.get("arguments", {}), grandchild)
+        send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+    while "deaf" in HABITS:
+        time.sleep(1)
+
+
+main()
