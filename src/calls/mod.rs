@@ -22,7 +22,7 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::catalog::{CATALOG, NativeTool};
+use crate::catalog::NativeTool;
 use crate::child::{ChildCall, ChildReply, ProgressSender};
 use crate::native;
 use crate::session::Session;
@@ -113,9 +113,8 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             Ok(match ctx.app.children().call(server, call).await {
                 Ok(ChildReply::Result(bytes)) => Outcome::Result(bytes),
                 Ok(ChildReply::Error(bytes)) => Outcome::RawError(bytes),
-                Err(error) => {
-                    Outcome::error_text(&format!("`{}` failed: {error}", CATALOG.servers[usize::from(server)].id))
-                }
+                // The text names the server.
+                Err(error) => Outcome::error_text(&error.to_string()),
             })
         }
     }
