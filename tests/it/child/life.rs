@@ -326,3 +326,27 @@ async fn an_http_server_is_refused_by_name() {
     let status = serde_json::to_value(children.status()).unwrap();
     assert_eq!((&status[0]["status"], &status[0]["connectionType"]), (&"error".into(), &"http".into()));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_defect_of_ours_is_told_and_nobody_waits_for_it() {
+    use std::sync::{Arc, Mutex};
+
+    use evokore::child::{ChildSettings, Children, Launched, Launcher};
+
+    struct Defect;
+    impl Launcher for Defect {
+        fn launch(&self, _spec: &ServerSpec) -> Result<Launched, LaunchError> {
+            panic!("a defect, on purpose")
+        }
+    }
+    let said = Arc::<Mutex<Vec<String>>>::default();
+    let log = said.clone();
+    let say = Arc::new(move |line: &str| log.lock().unwrap().push(line.to_owned()));
+    let settings = ChildSettings::new(Arc::new(|_: &str| None), say);
+    let children = Children::start_with(vec![spec("a")].leak(), settings, super::scripted::no_sink(), Arc::new(Defect));
+    let error = children.ready(0).await.expect_err("no boot").to_string();
+    assert_eq!(error, "child server `a` is not running: its task has failed\nhint: start evokore again");
+    sleep(SECOND).await;
+    assert_eq!(*said.lock().unwrap(), ["Background proxy bootstrap failed: the task of child server `a` died"]);
+    assert_eq!(children.status()[0].status, Status::Error);
+}
