@@ -15,7 +15,8 @@ fn main() -> std::process::ExitCode {
     let mut children = evokore::child::ChildSettings::new(Arc::new(lookup), Arc::new(evokore::log::line));
     children.boot_timeout = settings.boot_timeout;
     children.call_timeout = settings.call_timeout;
-    let app = evokore::app::App::new(settings, evokore::skills::Library::default());
+    let app =
+        evokore::app::App::new(settings, evokore::skills::Library::new(evokore::skills::configured_folder(&lookup)));
     match evokore::server::run(&app, children) {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
