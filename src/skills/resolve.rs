@@ -76,7 +76,7 @@ pub fn suggestions(library: &Library, snapshot: &Snapshot, asked: &str, limit: u
         }
         found.push(at);
     }
-    if found.len() < limit {
+    if found.is_empty() {
         let more = search(library, snapshot, asked, limit);
         found.extend(more.found.into_iter().map(|found| found.at));
     }

@@ -1,6 +1,9 @@
 //! The native tools of the skill library. Skills are named exactly; what is not found is answered with suggestions,
 //! never with the next best skill.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 
