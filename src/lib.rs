@@ -6,7 +6,9 @@
 //! |---|---|
 //! | [`cli`] | arguments → command → exit code |
 //! | [`catalog`] | the compiled tables, and look-ups in them |
+//! | [`error`] | exit codes, and errors as a person reads them |
 //! | [`env_vars`], [`dotenv`], [`settings`] | every variable, the `.env` file, and what they decide at start |
+//! | [`config_dir`] | where the configuration lies at run time |
 //! | [`wire`] | JSON-RPC frames as bytes: lines, envelopes, splicing |
 //! | [`server`] | the MCP front: stdio, the rmcp lanes, sessions' notifications, shutdown |
 //! | [`app`], [`session`] | what the process shares, what one client's session holds |
@@ -33,9 +35,12 @@ pub mod app;
 pub mod calls;
 pub mod catalog;
 pub mod child;
+pub mod cli;
+pub mod config_dir;
 pub mod discovery;
 pub mod dotenv;
 pub mod env_vars;
+pub mod error;
 pub mod instructions;
 pub mod listing;
 pub mod log;

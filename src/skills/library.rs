@@ -11,7 +11,6 @@ use evokore_catalog::search::{Scratch, Segment};
 
 use super::disk;
 use super::snapshot::{Compiled, Snapshot};
-use crate::env_vars;
 
 /// The skill library of a process.
 #[derive(Debug)]
@@ -152,14 +151,6 @@ impl Default for Library {
     fn default() -> Library {
         Library::new(None)
     }
-}
-
-/// The folder of skills that belongs to the configuration: `SKILLS` in `EVOKORE_CONFIG_DIR`, else beside the file that
-/// `EVOKORE_MCP_CONFIG_PATH` names. `lookup` reads the environment.
-pub fn configured_folder(lookup: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    let set = |name: &str| lookup(name).filter(|value| !value.trim().is_empty()).map(PathBuf::from);
-    let beside = || set(env_vars::MCP_CONFIG_PATH)?.parent().map(std::path::Path::to_owned);
-    set(env_vars::CONFIG_DIR).or_else(beside).map(|folder| folder.join("SKILLS"))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -19,6 +19,6 @@ pub mod snapshot;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use library::{Library, RefreshError, Refreshed, configured_folder};
+pub use library::{Library, RefreshError, Refreshed};
 pub use skill::SkillRef;
 pub use snapshot::{Compiled, Snapshot};

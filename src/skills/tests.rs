@@ -252,17 +252,3 @@ async fn without_a_folder_nothing_changes() {
     assert!(error.contains("/no/such/SKILLS") && error.contains("hint:"), "{error}");
     assert_eq!(gone.snapshot().len(), 6);
 }
-
-#[test]
-fn the_folder_is_where_the_configuration_is() {
-    let folder = |dir: &str, file: &str| {
-        super::configured_folder(&|name| match name {
-            crate::env_vars::CONFIG_DIR => Some(dir.to_owned()),
-            crate::env_vars::MCP_CONFIG_PATH => Some(file.to_owned()),
-            _ => None,
-        })
-    };
-    assert_eq!(folder("/conf", "/other/mcp.config.json"), Some("/conf/SKILLS".into()));
-    assert_eq!(folder("", "/other/mcp.config.json"), Some("/other/SKILLS".into()));
-    assert_eq!(folder("", ""), None);
-}

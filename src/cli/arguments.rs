@@ -1,0 +1,217 @@
+//! The command line: commands, options, and what `--help` says.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const ABOUT: &str = "One MCP server in front of them all: a compiled, measured, guarded tool surface";
+
+const EXAMPLES: &str = "\
+Examples:
+  evokore try                            see what a client would see, without setting anything up
+  evokore init claude                    register evokore with Claude Code
+  evokore tools --profile coding         what a profile shows, and what it costs
+  evokore search \"open a pull request\"   find a tool
+  evokore doctor                         check the configuration and start every server once
+
+Without a command evokore serves MCP on stdin and stdout, as clients start it.
+Exit codes: 0 fine, 1 a check found something, 2 usage or configuration, 3 run time.";
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(name = "evokore", version, about = ABOUT, after_help = EXAMPLES, propagate_version = false)]
+pub(crate) struct Arguments {
+    /// The command.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// One command.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve MCP on stdin and stdout (what a client starts)
+    #[command(after_help = "A client starts this for you; `evokore init` writes the entry. Stops at the end of stdin.")]
+    Serve,
+    /// Show what a client would see: start-up, tools, tokens, a search, a call, servers
+    #[command(after_help = TRY_EXAMPLES)]
+    Try(TryArguments),
+    /// List what a profile shows and what each tool costs
+    #[command(after_help = TOOLS_EXAMPLES)]
+    Tools(ToolsArguments),
+    /// Find tools by what they do
+    #[command(after_help = SEARCH_EXAMPLES)]
+    Search(SearchArguments),
+    /// Call one tool
+    #[command(after_help = CALL_EXAMPLES)]
+    Call(CallArguments),
+    /// Check the configuration, the environment and every child server
+    #[command(after_help = DOCTOR_EXAMPLES)]
+    Doctor(DoctorArguments),
+    /// Register evokore in a client's configuration
+    #[command(after_help = INIT_EXAMPLES)]
+    Init(InitArguments),
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  evokore completions bash > ~/.local/share/bash-completion/completions/evokore")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the version and what is compiled in
+    Version {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+const TRY_EXAMPLES: &str = "\
+Starts the real server as a child process and speaks to it as a client does. Needs no keys, no Node, no setup.
+
+Examples:
+  evokore try
+  evokore try \"read a file\"
+  evokore try --profile lean";
+
+/// `evokore try`.
+#[derive(Debug, Args)]
+pub(crate) struct TryArguments {
+    /// Profile to show, in place of the active one
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: Option<String>,
+    /// What to search for
+    #[arg(value_name = "QUERY")]
+    pub(crate) query: Vec<String>,
+}
+
+const TOOLS_EXAMPLES: &str = "\
+Counts come from the build, which counts the bytes that are sent. `full` is a whole definition, `deferred` a
+placeholder, `model` what a model sees of the whole one: name, description and input schema.
+
+Examples:
+  evokore tools
+  evokore tools --profile research
+  evokore tools --json";
+
+/// `evokore tools`.
+#[derive(Debug, Args)]
+pub(crate) struct ToolsArguments {
+    /// Profile to show, in place of the active one
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const SEARCH_EXAMPLES: &str = "\
+Searches what is compiled in. Servers whose lock holds names only are found by name until they have started:
+`--live` starts the servers first.
+
+Examples:
+  evokore search create an issue
+  evokore search --live --limit 3 \"text to speech\"";
+
+/// `evokore search`.
+#[derive(Debug, Args)]
+pub(crate) struct SearchArguments {
+    /// What the tool should do, or its name
+    #[arg(value_name = "QUERY", required = true)]
+    pub(crate) query: Vec<String>,
+    /// Most tools to show
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub(crate) limit: u16,
+    /// Start the child servers first
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const CALL_EXAMPLES: &str = "\
+Starts the child servers if the tool belongs to one, and passes the same gates as a client's call. Exits with 1 when
+the tool answers with an error.
+
+Examples:
+  evokore call proxy_server_status
+  evokore call search_skills '{\"query\": \"release\"}'
+  evokore call fs_list_directory - < arguments.json";
+
+/// `evokore call`.
+#[derive(Debug, Args)]
+pub(crate) struct CallArguments {
+    /// Name of the tool, as clients see it
+    #[arg(value_name = "TOOL")]
+    pub(crate) tool: String,
+    /// Its arguments, a JSON object; `-` reads them from stdin
+    #[arg(value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) arguments: Option<String>,
+    /// The whole result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const DOCTOR_EXAMPLES: &str = "\
+Exits with 1 when something is wrong. Servers that are disabled, or optional and without their variable, are not.
+
+Examples:
+  evokore doctor
+  evokore doctor --json";
+
+/// `evokore doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const INIT_EXAMPLES: &str = "\
+Adds one entry, `evokore`, and keeps everything else in the file as it stands, comments too. What was there is kept
+beside it as `<file>.bak`. Doing it again changes nothing.
+
+Examples:
+  evokore init claude --dry-run
+  evokore init cursor --scope project
+  evokore init codex --profile lean";
+
+/// `evokore init`.
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    /// The client
+    pub(crate) client: Client,
+    /// For you in every project, or for everyone in this one
+    #[arg(long, value_enum, default_value_t = Scope::User)]
+    pub(crate) scope: Scope,
+    /// Profile that this client is to use
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: Option<String>,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print the entry alone, to paste it
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) print: bool,
+}
+
+/// A client that `evokore init` knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Client {
+    /// Claude Code
+    Claude,
+    /// Claude Desktop
+    ClaudeDesktop,
+    /// Cursor
+    Cursor,
+    /// Visual Studio Code
+    Vscode,
+    /// Codex
+    Codex,
+}
+
+/// Whom an entry is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scope {
+    /// Everyone who works in this folder
+    Project,
+    /// You, everywhere
+    User,
+}

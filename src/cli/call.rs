@@ -1,0 +1,112 @@
+//! `evokore call`: one tool call through the same gates as a client's, from the command line.
+
+use std::io::Read as _;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+
+use super::arguments::CallArguments;
+use super::live::Live;
+use super::output::Output;
+use super::process;
+use crate::calls::outcome::Outcome;
+use crate::calls::{self, CallContext, CallRequest, Era};
+use crate::catalog::TOOL_BY_NAME;
+use crate::error::{Exit, Failure};
+
+/// Native tools whose answer depends on which child servers are up.
+const NEED_SERVERS: [&str; 3] = ["discover_tools", "describe_tool", "proxy_server_status"];
+
+/// Most bytes of arguments.
+const MAX_ARGUMENTS: u64 = 64 << 20;
+
+/// Runs the command.
+///
+/// # Errors
+/// The arguments are no JSON object, nobody has the tool, or its server broke the protocol.
+pub(crate) fn run(arguments: &CallArguments, out: Output) -> Result<Exit, Failure> {
+    let given = given(arguments.arguments.as_deref())?;
+    let live = Live::new(process::settings(None)?)?;
+    let context = CallContext {
+        app: live.app.clone(),
+        session: None,
+        era: Era::Modern,
+        progress: None,
+        cancelled: CancellationToken::new(),
+    };
+    let request = CallRequest { name: &arguments.tool, arguments: given.as_deref(), meta: None };
+    let outcome = live.with_servers(async {
+        if NEED_SERVERS.contains(&arguments.tool.as_str()) {
+            live.all_settled(|_| {}).await;
+        }
+        calls::call(&context, request).await
+    });
+    match outcome {
+        Outcome::Result(bytes) => show(&bytes, arguments.json, out),
+        Outcome::Error { message, .. } if !TOOL_BY_NAME.contains_key(&arguments.tool) => {
+            Err(Failure::usage(message).hint("`evokore tools` and `evokore search` tell what there is"))
+        }
+        Outcome::Error { message, .. } => Err(Failure::usage(message)),
+        Outcome::RawError(bytes) => {
+            let error: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+            let message = error.get("message").and_then(Value::as_str).unwrap_or("it gave no message");
+            Err(Failure::runtime(format!("the server refused `{}`: {message}", arguments.tool)))
+        }
+    }
+}
+
+/// The arguments as JSON: from the command line, or from stdin for `-`.
+fn given(text: Option<&str>) -> Result<Option<Box<RawValue>>, Failure> {
+    let text = match text {
+        None => return Ok(None),
+        Some("-") => {
+            let mut text = String::new();
+            std::io::stdin()
+                .lock()
+                .take(MAX_ARGUMENTS)
+                .read_to_string(&mut text)
+                .map_err(|error| Failure::usage(format!("cannot read the arguments from stdin: {error}")))?;
+            text
+        }
+        Some(text) => text.to_owned(),
+    };
+    let wrong = |what: String| {
+        Failure::usage(what).hint("give a JSON object, such as '{\"query\": \"release\"}'; in quotes, for the shell")
+    };
+    match serde_json::from_str::<Value>(&text) {
+        Ok(Value::Object(_)) => {}
+        Ok(_) => return Err(wrong("the arguments are JSON, but no object".to_owned())),
+        Err(error) => return Err(wrong(format!("the arguments are no JSON: {error}"))),
+    }
+    RawValue::from_string(text).map(Some).map_err(|error| wrong(format!("the arguments are no JSON: {error}")))
+}
+
+/// Prints a result: its texts, or all of it as JSON.
+fn show(bytes: &[u8], json: bool, out: Output) -> Result<Exit, Failure> {
+    let result: Value = serde_json::from_slice(bytes)
+        .map_err(|error| Failure::runtime(format!("the tool answered with something that is no JSON: {error}")))?;
+    let failed = result.get("isError") == Some(&Value::Bool(true));
+    if json {
+        out.json(&result)?;
+    } else {
+        out.print(&texts(&result))?;
+    }
+    Ok(if failed { Exit::Found } else { Exit::Ok })
+}
+
+/// The texts of a result; what is no text is named by its kind.
+fn texts(result: &Value) -> String {
+    let mut text = String::new();
+    for block in result.get("content").and_then(Value::as_array).into_iter().flatten() {
+        match (block.get("text").and_then(Value::as_str), block.get("type").and_then(Value::as_str)) {
+            (Some(part), _) => text.push_str(part),
+            (None, Some(kind)) => text.push_str(&format!("[{kind}; `--json` shows it]")),
+            (None, None) => {}
+        }
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    text
+}

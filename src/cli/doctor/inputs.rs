@@ -1,0 +1,89 @@
+//! Whether the files on disk are the ones that were compiled.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::report::{Finding, Weight};
+use crate::catalog::CATALOG;
+use crate::config_dir;
+use crate::env_vars;
+
+const ABOUT: &str = "inputs";
+
+/// Most files named in one finding.
+const NAMED: usize = 5;
+
+/// Skill folders deeper than this are not looked into.
+const MAX_DEPTH: usize = 10;
+
+/// Compares every compiled input with its file.
+pub(super) fn check() -> Finding {
+    // Reading a folder is harmless, so here the working directory will do as well.
+    let here = || Some(PathBuf::from(".")).filter(|here| here.join(config_dir::CONFIG).is_file());
+    let Some(folder) = config_dir::find().or_else(here) else {
+        return Finding::new(ABOUT, Weight::Note, "there is no configuration folder here to compare the binary with")
+            .hint(format!("name it in `{}`", env_vars::CONFIG_DIR));
+    };
+    let mut changed = Vec::new();
+    let mut missing = Vec::new();
+    let mut compared = 0;
+    for (path, sha256) in CATALOG.inputs {
+        let file = if *path == config_dir::CONFIG { config_dir::config_file(&folder) } else { folder.join(path) };
+        // Native definitions belong to the sources, which lie beside the configuration only in the repository.
+        if path.starts_with("src/") && !folder.join("src").is_dir() {
+            continue;
+        }
+        match fs::read(&file) {
+            Ok(bytes) if digest(&bytes) == *sha256 => compared += 1,
+            Ok(_) => changed.push((*path).to_owned()),
+            Err(_) => missing.push((*path).to_owned()),
+        }
+    }
+    let new = new_files(&folder);
+    let parts = [("changed", &changed), ("gone", &missing), ("new", &new)];
+    let told: Vec<String> =
+        parts.iter().filter(|(_, paths)| !paths.is_empty()).map(|(what, paths)| told(what, paths)).collect();
+    let shown = folder.display();
+    if told.is_empty() {
+        return Finding::new(ABOUT, Weight::Ok, format!("{compared} files in `{shown}` are as they were compiled"));
+    }
+    Finding::new(ABOUT, Weight::Problem, format!("`{shown}` is not what was compiled: {}", told.join("; ")))
+        .hint("`cargo build` compiles it anew")
+}
+
+fn told(what: &str, paths: &[String]) -> String {
+    let named: Vec<String> = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
+    let more = paths.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{what} {}{more}", named.join(", "))
+}
+
+/// Inputs that lie there now and were not compiled: a policy, locks, skills.
+fn new_files(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let policy = "permissions.yml";
+    found.extend(Some(policy.to_owned()).filter(|_| folder.join(policy).is_file()));
+    skill_files(&folder.join("SKILLS"), "SKILLS", 0, &mut found);
+    found.retain(|path| !CATALOG.inputs.iter().any(|(known, _)| known == path));
+    found.sort();
+    found
+}
+
+fn skill_files(folder: &Path, shown: &str, depth: usize, found: &mut Vec<String>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path: PathBuf = entry.path();
+        if name == "SKILL.md" && path.is_file() {
+            found.push(format!("{shown}/{name}"));
+        } else if depth < MAX_DEPTH && !name.starts_with('.') && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            skill_files(&path, &format!("{shown}/{name}"), depth + 1, found);
+        }
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,88 @@
+//! Commands for people: arguments → command → exit code. The serving path does not come through here.
+
+mod arguments;
+mod call;
+mod client;
+mod completions;
+mod doctor;
+mod init;
+mod live;
+mod output;
+mod process;
+mod profile;
+mod search;
+mod serve;
+mod tools;
+mod trial;
+mod usage;
+mod version;
+mod welcome;
+
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+
+use clap::Parser as _;
+
+use crate::error::{Exit, Failure};
+use arguments::{Arguments, Command};
+use output::Output;
+pub use serve::run as serve;
+
+/// What a command line asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// To serve a client.
+    Serve,
+    /// Anything else.
+    Command,
+}
+
+impl Request {
+    /// Tells serving from everything else without looking further: no argument and no terminal, or `serve` alone.
+    pub fn of(arguments: &[OsString]) -> Request {
+        match arguments {
+            [_, serve] if serve == "serve" => Request::Serve,
+            [] | [_] if !std::io::stdin().is_terminal() => Request::Serve,
+            _ => Request::Command,
+        }
+    }
+}
+
+/// Runs the command that `arguments` (the program's name first) ask for. Errors are printed.
+pub fn run(arguments: Vec<OsString>) -> Exit {
+    match command(arguments) {
+        Ok(exit) => exit,
+        Err(failure) => {
+            output::complain(&failure);
+            failure.exit
+        }
+    }
+}
+
+fn command(arguments: Vec<OsString>) -> Result<Exit, Failure> {
+    let asked = arguments.len() > 1;
+    let loaded = process::read_dotenv()?;
+    let out = Output::new();
+    if !asked {
+        return welcome::run(out);
+    }
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) if !error.use_stderr() => {
+            out.print(&error.to_string())?;
+            return Ok(Exit::Ok);
+        }
+        Err(error) => return Err(usage::failure(&error)),
+    };
+    match &arguments.command {
+        Command::Serve => Ok(serve::run()),
+        Command::Try(arguments) => trial::run(arguments, out),
+        Command::Tools(arguments) => tools::run(arguments, out),
+        Command::Search(arguments) => search::run(arguments, out),
+        Command::Call(arguments) => call::run(arguments, out),
+        Command::Doctor(arguments) => doctor::run(arguments, &loaded, out),
+        Command::Init(arguments) => init::run(arguments, out),
+        Command::Completions { shell } => completions::run(*shell, out),
+        Command::Version { json } => version::run(*json, out),
+    }
+}

@@ -1,0 +1,47 @@
+//! What every start has in common: `.env`, the settings, and what child servers are given.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::app::App;
+use crate::catalog::CATALOG;
+use crate::child::ChildSettings;
+use crate::error::Failure;
+use crate::settings::Settings;
+use crate::skills::Library;
+use crate::{config_dir, dotenv, env_vars, log};
+
+/// Reads `.env`; its warnings go to stderr.
+///
+/// # Errors
+/// It is wrong about one of evokore's own variables.
+pub(crate) fn read_dotenv() -> Result<dotenv::Loaded, Failure> {
+    let loaded = dotenv::load().map_err(|error| Failure::usage(error.to_string()))?;
+    loaded.warnings.iter().for_each(|warning| log::warn(warning));
+    Ok(loaded)
+}
+
+/// Resolves the settings, with `profile` in place of the environment's if one is given; warnings go to stderr.
+///
+/// # Errors
+/// A variable means nothing.
+pub(crate) fn settings(profile: Option<&str>) -> Result<Settings, Failure> {
+    if let Some(profile) = profile {
+        super::profile::check(&CATALOG, profile)?;
+    }
+    let (settings, warnings) = Settings::resolve(&CATALOG, &super::profile::lookup(profile))
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    warnings.iter().for_each(|warning| log::warn(warning));
+    Ok(settings)
+}
+
+/// The process's state, and what its child servers will be given; none is started yet. Their diagnostics go to `say`.
+pub(crate) fn app(settings: Settings, say: Arc<dyn Fn(&str) + Send + Sync>) -> (Arc<App>, ChildSettings) {
+    let mut children = ChildSettings::new(Arc::new(env_vars::lookup), say);
+    children.boot_timeout = settings.boot_timeout;
+    children.call_timeout = settings.call_timeout;
+    let folder = config_dir::find();
+    let skills = Library::new(folder.as_ref().map(|folder| folder.join("SKILLS")));
+    children.base = folder.unwrap_or_else(|| PathBuf::from("."));
+    (App::new(settings, skills), children)
+}

@@ -1,0 +1,28 @@
+//! `--profile`: the environment as it would be with another profile.
+
+use evokore_catalog::Catalog;
+
+use crate::env_vars;
+use crate::error::Failure;
+
+/// Refuses a name that no compiled profile has.
+///
+/// # Errors
+/// The failure, which lists the profiles there are.
+pub(crate) fn check(catalog: &Catalog, name: &str) -> Result<(), Failure> {
+    if catalog.profiles.iter().any(|profile| profile.name == name) {
+        return Ok(());
+    }
+    let known: Vec<&str> = catalog.profiles.iter().map(|profile| profile.name).collect();
+    Err(Failure::usage(format!("there is no profile `{name}` in this build"))
+        .hint(format!("known: {}", known.join(", "))))
+}
+
+/// The environment with `profile` in it, if one is given.
+pub(crate) fn lookup(profile: Option<&str>) -> impl Fn(&str) -> Option<String> {
+    let profile = profile.map(str::to_owned);
+    move |name| match &profile {
+        Some(profile) if name == env_vars::DISCOVERY_PROFILE => Some(profile.clone()),
+        _ => env_vars::lookup(name),
+    }
+}
