@@ -2,7 +2,7 @@
 
 pub mod arguments;
 mod discovery;
-mod skills;
+pub(crate) mod skills;
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -1,0 +1,146 @@
+//! The documents about the server itself.
+
+use std::collections::BTreeMap;
+
+use evokore_catalog::server::{Boot, LockKind, ServerSpec, Transport};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::redact;
+use crate::app::App;
+use crate::catalog::CATALOG;
+use crate::child::{ChildStatus, ConnectionType, Status};
+use crate::listing::projection;
+
+/// What there is to say about a running server in a few numbers.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Overview {
+    /// Version of evokore.
+    pub version: &'static str,
+    /// Discovery mode.
+    pub discovery_mode: &'static str,
+    /// Active profile.
+    pub profile: &'static str,
+    /// Active role.
+    pub role: Option<&'static str>,
+    /// Tools that can be called now, proxied ones included.
+    pub tool_count: usize,
+    /// Skills.
+    pub skill_count: usize,
+    /// Every configured child server, in configured order.
+    pub child_servers: Vec<Child>,
+}
+
+/// A child server in an [`Overview`].
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Child {
+    /// Server id.
+    pub id: &'static str,
+    /// What it is doing.
+    pub status: Status,
+    /// How it is reached.
+    pub connection_type: ConnectionType,
+    /// Its tools.
+    pub registered_tool_count: usize,
+    /// Failures of its connection.
+    pub error_count: u32,
+}
+
+/// The state of this moment.
+pub fn overview(app: &App) -> Overview {
+    let settings = &app.settings;
+    let merged = app.merged();
+    let usable = merged.iter().filter(|tool| tool.is_listable() && projection::is_permitted(settings, *tool));
+    let child = |status: ChildStatus| Child {
+        id: status.id,
+        status: status.status,
+        connection_type: status.connection_type,
+        registered_tool_count: status.registered_tools,
+        error_count: status.error_count,
+    };
+    Overview {
+        version: env!("CARGO_PKG_VERSION"),
+        discovery_mode: settings.mode.name(),
+        profile: settings.profile.entry.name,
+        role: settings.role.map(|role| role.name),
+        tool_count: usable.count(),
+        skill_count: app.skills.snapshot().len(),
+        child_servers: app.children().status().into_iter().map(child).collect(),
+    }
+}
+
+pub(super) fn status(app: &App) -> String {
+    pretty(&overview(app))
+}
+
+pub(super) fn categories(app: &App) -> String {
+    let snapshot = app.skills.snapshot();
+    let categories: Vec<Value> =
+        snapshot.categories().into_iter().map(|(name, count)| json!({"name": name, "count": count})).collect();
+    pretty(&json!({"totalSkills": snapshot.len(), "categories": categories}))
+}
+
+pub(super) fn config(app: &App) -> String {
+    let servers: Map<String, Value> = CATALOG.servers.iter().map(|spec| (spec.id.to_owned(), server(spec))).collect();
+    let profiles: Vec<&str> = CATALOG.profiles.iter().map(|profile| profile.name).collect();
+    pretty(&json!({
+        "servers": servers,
+        "discovery": {"activeProfile": app.settings.profile.entry.name, "profiles": profiles},
+        "inputsSha256": CATALOG.inputs_sha256,
+    }))
+}
+
+/// One server as its entry in the configuration says, secrets left out. Defaults are not repeated.
+pub(super) fn server(spec: &ServerSpec) -> Value {
+    let mut entry = Map::new();
+    let mut put = |key: &str, value: Value| entry.insert(key.to_owned(), value);
+    match spec.transport {
+        Transport::Stdio { command, args, env, cwd } => {
+            put("type", json!("stdio"));
+            put("command", json!(redact::argument(command)));
+            put("args", json!(redact::arguments(args)));
+            put("env", json!(values(env)));
+            if let Some(cwd) = cwd {
+                put("cwd", json!(redact::argument(cwd)));
+            }
+        }
+        Transport::Http { url, headers } => {
+            put("type", json!("http"));
+            put("url", json!(redact::url(url)));
+            put("headers", json!(values(headers)));
+        }
+    }
+    if !spec.inherit_env.is_empty() {
+        put("inheritEnv", json!(spec.inherit_env));
+    }
+    if spec.disabled {
+        put("disabled", json!(true));
+    }
+    if spec.optional {
+        put("optional", json!(true));
+    }
+    if spec.boot == Boot::Lazy {
+        put("boot", json!("lazy"));
+    }
+    match spec.lock {
+        LockKind::None => {}
+        LockKind::Digest => drop(put("lock", json!("digest"))),
+        LockKind::Full => drop(put("lock", json!("full"))),
+    }
+    if !spec.description.is_empty() {
+        put("description", json!(spec.description));
+    }
+    Value::Object(entry)
+}
+
+/// Names with where their values come from.
+fn values(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), redact::secret(value))).collect()
+}
+
+fn pretty(value: &impl Serialize) -> String {
+    // None of these types can fail to serialize; an empty text would show it all the same.
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
