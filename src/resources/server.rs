@@ -48,18 +48,39 @@ pub struct Child {
     pub error_count: u32,
 }
 
+impl Child {
+    fn of(status: &ChildStatus) -> Child {
+        Child {
+            id: status.id,
+            status: status.status,
+            connection_type: status.connection_type,
+            registered_tool_count: status.registered_tools,
+            error_count: status.error_count,
+        }
+    }
+}
+
+/// A server that nobody has looked at yet: servers are started when that delays no answer.
+fn about_to_start(spec: &ServerSpec) -> Child {
+    Child {
+        id: spec.id,
+        status: if spec.disabled { Status::Disabled } else { Status::Booting },
+        connection_type: match spec.transport {
+            Transport::Stdio { .. } => ConnectionType::Stdio,
+            Transport::Http { .. } => ConnectionType::Http,
+        },
+        registered_tool_count: 0,
+        error_count: 0,
+    }
+}
+
 /// The state of this moment.
 pub fn overview(app: &App) -> Overview {
     let settings = &app.settings;
     let merged = app.merged();
     let usable = merged.iter().filter(|tool| tool.is_listable() && projection::is_permitted(settings, *tool));
-    let child = |status: ChildStatus| Child {
-        id: status.id,
-        status: status.status,
-        connection_type: status.connection_type,
-        registered_tool_count: status.registered_tools,
-        error_count: status.error_count,
-    };
+    let mut known: BTreeMap<&str, Child> =
+        app.children().status().into_iter().map(|status| (status.id, Child::of(&status))).collect();
     Overview {
         version: env!("CARGO_PKG_VERSION"),
         discovery_mode: settings.mode.name(),
@@ -67,7 +88,11 @@ pub fn overview(app: &App) -> Overview {
         role: settings.role.map(|role| role.name),
         tool_count: usable.count(),
         skill_count: app.skills.snapshot().len(),
-        child_servers: app.children().status().into_iter().map(child).collect(),
+        child_servers: CATALOG
+            .servers
+            .iter()
+            .map(|spec| known.remove(spec.id).unwrap_or_else(|| about_to_start(spec)))
+            .collect(),
     }
 }
 

@@ -80,7 +80,9 @@ fn the_documents_about_the_server() {
     assert_eq!(status["skillCount"], 6);
     assert_eq!((&status["discoveryMode"], &status["version"]), (&"dynamic".into(), &env!("CARGO_PKG_VERSION").into()));
     assert!(status["toolCount"].as_u64().unwrap() >= u64::from(CATALOG.natives));
-    assert!(status["childServers"].is_array());
+    let children: Vec<&str> =
+        status["childServers"].as_array().unwrap().iter().filter_map(|child| child["id"].as_str()).collect();
+    assert_eq!(children, CATALOG.servers.iter().map(|spec| spec.id).collect::<Vec<_>>());
     let config = document(&app, CONFIG);
     let ids: Vec<&str> = config["servers"].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(ids, CATALOG.servers.iter().map(|spec| spec.id).collect::<Vec<_>>());
@@ -98,7 +100,7 @@ fn the_documents_about_the_server() {
             }
           ]
         }"#]]
-    .assert_eq(&read(&app, CATEGORIES).unwrap()["contents"][0]["text"].as_str().unwrap());
+    .assert_eq(read(&app, CATEGORIES).unwrap()["contents"][0]["text"].as_str().unwrap());
 }
 
 #[test]
