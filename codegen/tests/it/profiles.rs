@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use crate::support::Small;
+use crate::support::{Small, folder};
 
 /// The small configuration with these profiles.
 fn config(discovery: &str) -> String {
@@ -254,6 +254,27 @@ fn mandatory_skills() {
             hint: write it under SKILLS/, or take it off the list
         "#]],
     );
+}
+
+#[test]
+fn mandatory_skills_that_are_there_and_in_reach() {
+    let skills = folder("profiles_skills");
+    let listed = r#"["discover_tools", "execute_skill", "resolve_workflow"]"#;
+    let discovery = format!(
+        r#"{{ "profiles": {{
+    "p": {{ "alwaysVisible": {listed}, "mandatoryInjectionSkills": ["orch-plan", "plans/Orch-Plan", "orch-plna"] }}
+  }} }}"#
+    );
+    let text = "---\nname: orch-plan\ndescription: Plans work when it is large.\n---\nPlan.\n";
+    let small = Small::new(&config(&discovery)).skill(&skills, "plans/orch-plan/SKILL.md", text);
+    expect![[r#"
+        error: profile `p` declares the mandatory skill `orch-plna`, which does not exist
+          --> mcp.config.json:4:147
+          |
+        4 |     "p": { "alwaysVisible": ["discover_tools", "execute_skill", "resolve_workflow"], "mandatoryInjectionSkills": ["orch-plan", "plans/Orch-Plan", "orch-plna"] }
+          |                                                                                                                                                   ^^^^^^^^^^^
+        hint: did you mean `orch-plan`?
+    "#]].assert_eq(&small.shown());
 }
 
 #[test]
