@@ -151,8 +151,12 @@ impl ServerHandler for Handler {
     }
 }
 
-/// A value in the protocol's shape as rmcp's type of it.
-fn typed<T: DeserializeOwned>(value: Value) -> Answer<T> {
+/// A value in the protocol's shape as rmcp's type of it. 2026-07-28 requires `resultType`; rmcp takes it away for the
+/// handshake era, but does not add it.
+fn typed<T: DeserializeOwned>(mut value: Value) -> Answer<T> {
+    if let Some(members) = value.as_object_mut() {
+        members.insert("resultType".to_owned(), Value::from("complete"));
+    }
     serde_json::from_value(value)
         .map_err(|error| ErrorData::internal_error(format!("the answer is malformed: {error}"), None))
 }
