@@ -3,9 +3,9 @@
 /// One compiled skill.
 #[derive(Debug, Clone, Copy)]
 pub struct SkillEntry {
-    /// Name from the front matter; unique within its category.
+    /// Name from the front matter, or its folder's; unique with its category and subcategory.
     pub name: &'static str,
-    /// First folder below `SKILLS/`.
+    /// First folder below `SKILLS/`; `general` for a skill that lies directly there.
     pub category: &'static str,
     /// Folders between category and skill, joined by `/`; empty for most.
     pub subcategory: &'static str,
@@ -29,7 +29,7 @@ pub struct SkillEntry {
     pub body: &'static str,
     /// Fenced code blocks of the body, in order.
     pub blocks: &'static [CodeBlock],
-    /// Where this skill leads, in the order of the text.
+    /// Where this skill leads: sentences in the order of the text, then mandatory points, then chains of other skills.
     pub next_steps: &'static [NextStep],
     /// Tokens of the body.
     pub tokens: u32,

@@ -32,6 +32,9 @@ const BRIEF: usize = 300;
 /// Characters of a code block's first line in a list.
 const PREVIEW: usize = 80;
 
+/// Characters of a question that an answer repeats.
+const QUOTED: usize = 200;
+
 /// Findings of a refresh that are told one by one.
 const FINDINGS: usize = 50;
 
@@ -70,7 +73,7 @@ pub(super) fn search_skills(arguments: &Map<String, Value>, ctx: &CallContext) -
     let skills: Vec<Listed<'_>> =
         answer.found.iter().filter_map(|found| Some(listed(&snapshot, found, snapshot.get(found.at)?))).collect();
     let mut text = match skills.len() {
-        0 => format!("No skill fits \"{query}\"."),
+        0 => format!("No skill fits \"{}\".", cut(query, QUOTED)),
         1 => "1 skill".to_owned(),
         n => format!("{n} skills"),
     };
@@ -131,7 +134,7 @@ pub(super) fn resolve_workflow(arguments: &Map<String, Value>, ctx: &CallContext
         skills.push(Resolved { listed, warnings, body });
     }
     if skills.is_empty() {
-        text = format!("No skill fits \"{objective}\"; go by general knowledge.\n");
+        text = format!("No skill fits \"{}\"; go by general knowledge.\n", cut(objective, QUOTED));
     }
     if !tools.is_empty() {
         let _ = writeln!(text, "Tools: {}", tools.join(", "));
