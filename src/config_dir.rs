@@ -1,7 +1,8 @@
 //! The folder of the configuration at run time. What it holds is compiled in; it is still where `.env` lies, where
-//! relative commands of child servers start, and what `evokore doctor` compares with the binary.
+//! relative commands of child servers start, what `refresh_skills` reads and `evokore doctor` compares.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::env_vars;
 
@@ -11,23 +12,32 @@ pub const CONFIG: &str = "mcp.config.json";
 /// A binary that was built in place lies at most this many folders below its configuration: `target/<triple>/release`.
 const LEVELS: usize = 4;
 
-/// The folder: `EVOKORE_CONFIG_DIR`, else that of `EVOKORE_MCP_CONFIG_PATH`, else the nearest folder above the
-/// executable that holds a configuration; `None` when there is none of them.
-///
-/// The working directory is not asked: it belongs to whatever the client works on, and must not decide which programs
-/// a compiled-in relative command starts.
-pub fn find() -> Option<PathBuf> {
-    named(&env_vars::lookup).or_else(|| above(&std::env::current_exe().ok()?))
+/// The folder, or `None` when nothing tells: the first of [`folders`].
+pub fn find() -> Option<&'static Path> {
+    folders().first().map(PathBuf::as_path)
 }
 
-/// The folder that the environment names.
-pub fn named(lookup: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    let get = |name| lookup(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let beside = || {
-        let folder = get(env_vars::MCP_CONFIG_PATH)?.parent()?.to_path_buf();
+/// The folders that may hold the configuration, best first: `EVOKORE_CONFIG_DIR`, that of `EVOKORE_MCP_CONFIG_PATH`;
+/// without either, the nearest one above the executable that holds a configuration.
+///
+/// The working directory is not among them: it belongs to whatever the client works on, and must not decide which
+/// programs a compiled-in relative command starts. Neither does a `.env` file, which is found through these folders.
+pub fn folders() -> &'static [PathBuf] {
+    static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    FOLDERS.get_or_init(|| {
+        let named = named(&env_vars::lookup);
+        if named.is_empty() { above(&std::env::current_exe().unwrap_or_default()).into_iter().collect() } else { named }
+    })
+}
+
+/// The folders that the environment names.
+fn named(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
+    let get = |name| lookup(name).filter(|value| !value.trim_ascii().is_empty()).map(PathBuf::from);
+    let beside = get(env_vars::MCP_CONFIG_PATH).and_then(|path| {
+        let folder = path.parent()?.to_path_buf();
         Some(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder })
-    };
-    get(env_vars::CONFIG_DIR).or_else(beside)
+    });
+    get(env_vars::CONFIG_DIR).into_iter().chain(beside).collect()
 }
 
 /// The nearest folder above `executable` that holds a configuration.
@@ -51,18 +61,18 @@ mod tests {
     #[test]
     fn the_environment_names_it() {
         for (folder, file, expected) in [
-            (None, None, None),
-            (Some(""), Some(""), None),
-            (Some("conf"), Some("/srv/mcp.json"), Some("conf")),
-            (None, Some("/srv/mcp.json"), Some("/srv")),
-            (None, Some("mcp.json"), Some(".")),
+            (None, None, &[][..]),
+            (Some(""), Some(" "), &[]),
+            (Some("conf"), Some("/srv/mcp.json"), &["conf", "/srv"]),
+            (None, Some("/srv/mcp.json"), &["/srv"]),
+            (None, Some("mcp.json"), &["."]),
         ] {
             let found = named(&|name| match name {
                 env_vars::CONFIG_DIR => folder.map(str::to_owned),
                 env_vars::MCP_CONFIG_PATH => file.map(str::to_owned),
                 _ => None,
             });
-            assert_eq!(found, expected.map(PathBuf::from), "{folder:?} {file:?}");
+            assert_eq!(found, expected.iter().map(PathBuf::from).collect::<Vec<_>>(), "{folder:?} {file:?}");
         }
     }
 
@@ -73,5 +83,6 @@ mod tests {
             assert_eq!(above(&repository.join(path)).as_deref(), Some(repository), "{path}");
         }
         assert_eq!(above(Path::new("/usr/local/bin/evokore")), None);
+        assert_eq!(above(Path::new("")), None);
     }
 }

@@ -116,7 +116,7 @@ pub(crate) struct SearchArguments {
     #[arg(value_name = "QUERY", required = true)]
     pub(crate) query: Vec<String>,
     /// Most tools to show
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = limit)]
     pub(crate) limit: u16,
     /// Start the child servers first
     #[arg(long)]
@@ -124,6 +124,10 @@ pub(crate) struct SearchArguments {
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn limit(text: &str) -> Result<u16, &'static str> {
+    text.parse().ok().filter(|limit| (1..=100).contains(limit)).ok_or("give a whole number from 1 to 100")
 }
 
 const CALL_EXAMPLES: &str = "\

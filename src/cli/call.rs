@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 
+use evokore_catalog::name;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
@@ -12,11 +13,8 @@ use super::output::Output;
 use super::process;
 use crate::calls::outcome::Outcome;
 use crate::calls::{self, CallContext, CallRequest, Era};
-use crate::catalog::TOOL_BY_NAME;
+use crate::catalog::{CATALOG, NativeTool, TOOL_BY_NAME};
 use crate::error::{Exit, Failure};
-
-/// Native tools whose answer depends on which child servers are up.
-const NEED_SERVERS: [&str; 3] = ["discover_tools", "describe_tool", "proxy_server_status"];
 
 /// Most bytes of arguments.
 const MAX_ARGUMENTS: u64 = 64 << 20;
@@ -36,12 +34,15 @@ pub(crate) fn run(arguments: &CallArguments, out: Output) -> Result<Exit, Failur
         cancelled: CancellationToken::new(),
     };
     let request = CallRequest { name: &arguments.tool, arguments: given.as_deref(), meta: None };
-    let outcome = live.with_servers(async {
-        if NEED_SERVERS.contains(&arguments.tool.as_str()) {
+    let outcome = match reach(&arguments.tool) {
+        Reach::Inside => live.without_servers(calls::call(&context, request)),
+        // The call itself waits for the server it needs.
+        Reach::OneServer => live.with_servers(calls::call(&context, request)),
+        Reach::AllServers => live.with_servers(async {
             live.all_settled(|_| {}).await;
-        }
-        calls::call(&context, request).await
-    });
+            calls::call(&context, request).await
+        }),
+    };
     match outcome {
         Outcome::Result(bytes) => show(&bytes, arguments.json, out),
         Outcome::Error { message, .. } if !TOOL_BY_NAME.contains_key(&arguments.tool) => {
@@ -52,6 +53,28 @@ pub(crate) fn run(arguments: &CallArguments, out: Output) -> Result<Exit, Failur
             let error: Value = serde_json::from_slice(&bytes).unwrap_or_default();
             let message = error.get("message").and_then(Value::as_str).unwrap_or("it gave no message");
             Err(Failure::runtime(format!("the server refused `{}`: {message}", arguments.tool)))
+        }
+    }
+}
+
+/// Which child servers a tool's answer depends on.
+enum Reach {
+    /// None.
+    Inside,
+    /// The one that has the tool.
+    OneServer,
+    /// All of them.
+    AllServers,
+}
+
+fn reach(tool: &str) -> Reach {
+    match NativeTool::ALL.into_iter().find(|native| native.name() == tool) {
+        Some(NativeTool::DiscoverTools | NativeTool::DescribeTool | NativeTool::ProxyServerStatus) => Reach::AllServers,
+        Some(NativeTool::CallTool) => Reach::OneServer,
+        Some(_) => Reach::Inside,
+        None => {
+            let ids: Vec<&str> = CATALOG.servers.iter().map(|server| server.id).collect();
+            if name::owner(tool, &ids).is_some() { Reach::OneServer } else { Reach::Inside }
         }
     }
 }

@@ -36,6 +36,11 @@ impl Live {
         Ok(Live { app, runtime, children })
     }
 
+    /// Runs `work` with no child server.
+    pub(crate) fn without_servers<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
     /// Starts the child servers, runs `work`, and stops them.
     pub(crate) fn with_servers<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(async {

@@ -1,6 +1,6 @@
 //! What every start has in common: `.env`, the settings, and what child servers are given.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::app::App;
@@ -41,7 +41,7 @@ pub(crate) fn app(settings: Settings, say: Arc<dyn Fn(&str) + Send + Sync>) -> (
     children.boot_timeout = settings.boot_timeout;
     children.call_timeout = settings.call_timeout;
     let folder = config_dir::find();
-    let skills = Library::new(folder.as_ref().map(|folder| folder.join("SKILLS")));
-    children.base = folder.unwrap_or_else(|| PathBuf::from("."));
+    let skills = Library::new(folder.map(|folder| folder.join("SKILLS")));
+    children.base = folder.unwrap_or(Path::new(".")).to_path_buf();
     (App::new(settings, skills), children)
 }

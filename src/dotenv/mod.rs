@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::env_vars;
+use crate::config_dir;
+use crate::env_vars::{self, Group};
 
 /// Longer files are not read; no list of variables is that long.
 const MAX_BYTES: u64 = 1 << 20;
@@ -51,7 +52,7 @@ pub struct Loaded {
 /// A line about a variable of evokore's own that means nothing: going on without, say, a role would fail open. Other
 /// lines are warnings, since the file may belong to another program.
 pub fn load() -> Result<Loaded, DotenvError> {
-    let Some(path) = candidates(&env_vars::lookup).into_iter().find(|path| path.is_file()) else {
+    let Some(path) = candidates(config_dir::folders()).into_iter().find(|path| path.is_file()) else {
         return Ok(Loaded::default());
     };
     let mut bytes = Vec::new();
@@ -66,7 +67,7 @@ pub fn load() -> Result<Loaded, DotenvError> {
         let warning = format!("`{}` is not read: it is larger than 1 MiB", path.display());
         return Ok(Loaded { warnings: vec![warning], ..Loaded::default() });
     }
-    let parsed = parse(&String::from_utf8_lossy(&bytes));
+    let mut parsed = parse(&String::from_utf8_lossy(&bytes));
     let mut warnings = Vec::new();
     for problem in parsed.problems {
         if problem.name.as_deref().is_some_and(|name| name.starts_with("EVOKORE_")) {
@@ -74,18 +75,21 @@ pub fn load() -> Result<Loaded, DotenvError> {
         }
         warnings.push(format!("{}:{}: {problem}", path.display(), problem.line));
     }
+    for var in env_vars::VARS.iter().filter(|var| var.group == Group::Files) {
+        // A working directory must not decide where approvals are kept or which folder commands start in.
+        if parsed.values.remove(var.name).is_some() {
+            let place = path.display();
+            warnings.push(format!("{place}: `{}` is not read from here, only from the environment", var.name));
+        }
+    }
     let names = parsed.values.keys().filter(|name| env_vars::lookup_os(name).is_none()).cloned().collect();
     env_vars::set_overlay(parsed.values);
     Ok(Loaded { path: Some(path), names, warnings })
 }
 
-/// Where a `.env` file may lie, best first: in the configuration's folder, beside the configuration file, in the
-/// working directory.
-pub fn candidates(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
-    let get = |name| lookup(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let folder = get(env_vars::CONFIG_DIR);
-    let beside = get(env_vars::MCP_CONFIG_PATH).and_then(|path| path.parent().map(Path::to_path_buf));
-    [folder, beside, Some(PathBuf::new())].into_iter().flatten().map(|folder| folder.join(".env")).collect()
+/// Where a `.env` file may lie, best first: in the folders of the configuration, in the working directory.
+fn candidates(folders: &[PathBuf]) -> Vec<PathBuf> {
+    folders.iter().map(|folder| folder.join(".env")).chain([PathBuf::from(".env")]).collect()
 }
 
 /// Reads the text of a `.env` file.

@@ -1,4 +1,7 @@
 //! Integration tests.
 
 mod child;
+mod cli;
 mod clients;
+mod env;
+mod readme;

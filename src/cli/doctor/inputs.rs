@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 10;
 /// Compares every compiled input with its file.
 pub(super) fn check() -> Finding {
     // Reading a folder is harmless, so here the working directory will do as well.
-    let here = || Some(PathBuf::from(".")).filter(|here| here.join(config_dir::CONFIG).is_file());
+    let here = || Some(Path::new(".")).filter(|here| here.join(config_dir::CONFIG).is_file());
     let Some(folder) = config_dir::find().or_else(here) else {
         return Finding::new(ABOUT, Weight::Note, "there is no configuration folder here to compare the binary with")
             .hint(format!("name it in `{}`", env_vars::CONFIG_DIR));
@@ -30,7 +30,7 @@ pub(super) fn check() -> Finding {
     let mut missing = Vec::new();
     let mut compared = 0;
     for (path, sha256) in CATALOG.inputs {
-        let file = if *path == config_dir::CONFIG { config_dir::config_file(&folder) } else { folder.join(path) };
+        let file = if *path == config_dir::CONFIG { config_dir::config_file(folder) } else { folder.join(path) };
         // Native definitions belong to the sources, which lie beside the configuration only in the repository.
         if path.starts_with("src/") && !folder.join("src").is_dir() {
             continue;
@@ -41,7 +41,7 @@ pub(super) fn check() -> Finding {
             Err(_) => missing.push((*path).to_owned()),
         }
     }
-    let new = new_files(&folder);
+    let new = new_files(folder);
     let parts = [("changed", &changed), ("gone", &missing), ("new", &new)];
     let told: Vec<String> =
         parts.iter().filter(|(_, paths)| !paths.is_empty()).map(|(what, paths)| told(what, paths)).collect();

@@ -1,0 +1,183 @@
+//! The commands that look and call, without and with a child server.
+
+use serde_json::Value;
+
+use super::{Sandbox, repository};
+
+#[test]
+fn no_argument_and_no_terminal_serves() {
+    let sandbox = Sandbox::new("serve");
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    for arguments in [&[][..], &["serve"]] {
+        let ran = sandbox.run_with(arguments, &format!("{initialize}\n"));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(ran.json()["result"]["protocolVersion"], "2025-11-25");
+    }
+    assert_eq!(sandbox.run(&[]).code, 0, "an end of input before anything else is no error");
+}
+
+/// The rows of a generated table, in columns.
+fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
+    table.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').collect())
+}
+
+#[test]
+fn tools_are_the_compiled_profiles() {
+    let sandbox = Sandbox::new("tools");
+    let read = |path: &str| std::fs::read_to_string(repository().join("generated").join(path)).unwrap();
+    let permissions = read("permissions.tsv");
+    let denied: Vec<&str> = rows(&permissions).filter(|row| row[1] == "deny").map(|row| row[0]).collect();
+    let mut seen = 0;
+    for row in rows(&read("profiles.tsv")) {
+        let told = sandbox.run(&["tools", "--json", "--profile", row[0]]).json();
+        let shown: Vec<&str> =
+            told["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        let projection = read(&format!("projections/{}.tsv", row[0]));
+        let permitted: Vec<&str> = rows(&projection).map(|row| row[1]).filter(|name| !denied.contains(name)).collect();
+        assert_eq!(shown, permitted, "{}", row[0]);
+        if shown.len().to_string() == row[3] {
+            assert_eq!(told["tokens"]["full"].to_string(), row[5], "{}", row[0]);
+        }
+        let text = sandbox.run(&["tools", "--profile", row[0]]).content();
+        assert!(text.starts_with(&format!("profile {} (env)", row[0])), "{text}");
+        assert!(!text.contains('\u{1b}'), "no colour without a terminal");
+        seen += 1;
+    }
+    assert!(seen >= 7, "every profile has a row");
+}
+
+#[test]
+fn search_finds_an_exact_name_first() {
+    let sandbox = Sandbox::new("search");
+    let told = sandbox.run(&["search", "--json", "proxy_server_status"]).json();
+    assert_eq!(told["matches"][0]["name"], "proxy_server_status");
+    assert_eq!(told["matches"][0]["server"], "native");
+    let text = sandbox.run(&["search", "qqqq", "zzzz"]).content();
+    assert!(text.starts_with("no tool matches `qqqq zzzz`\n"), "{text}");
+    assert!(text.contains("hint: `--live` searches the tools of github, fs"), "{text}");
+}
+
+#[test]
+fn version_tells_the_build() {
+    let sandbox = Sandbox::new("version");
+    let told = sandbox.run(&["version", "--json"]).json();
+    assert_eq!(told["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(told["inputsSha256"].as_str().unwrap().len(), 64);
+    assert!(told["profiles"].as_array().unwrap().contains(&Value::from("lean")));
+    assert!(sandbox.run(&["version"]).content().contains(told["inputsSha256"].as_str().unwrap()));
+}
+
+#[test]
+fn completions_for_every_shell() {
+    let sandbox = Sandbox::new("completions");
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = sandbox.run(&["completions", shell]).content();
+        assert!(script.contains("doctor") && script.contains("profile"), "{shell}");
+    }
+}
+
+#[test]
+fn calls_without_a_server() {
+    let sandbox = Sandbox::new("call");
+    let ran = sandbox.run(&["call", "describe_tool", r#"{"tools": ["call_tool", "nope"]}"#, "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(ran.json()["structuredContent"]["unknown"][0], "nope");
+    let ran = sandbox.run_with(&["call", "describe_tool", "-"], "{\"tools\": 3}");
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "an error of the tool: {ran:?}");
+    assert!(ran.stdout.contains("`tools`"), "{ran:?}");
+    let ran = sandbox.run(&["call", "fs_echo", "{}"]);
+    assert_eq!(ran.code, 1, "its server cannot start: {ran:?}");
+    assert!(ran.stdout.contains("npx"), "{ran:?}");
+}
+
+#[test]
+fn a_child_server_is_called_searched_and_examined() {
+    let mut sandbox = Sandbox::new("child");
+    if !sandbox.with_fs_server() {
+        return;
+    }
+    assert_eq!(sandbox.run(&["call", "fs_echo", r#"{"a":1}"#]).content(), "{\"a\": 1}\n");
+    let found = sandbox.run(&["search", "--live", "--json", "fs_echo"]).json();
+    assert_eq!(found["matches"][0]["name"], "fs_echo");
+    let ran = sandbox.run(&["doctor", "--json"]);
+    let told = ran.json();
+    let fs = told["servers"].as_array().unwrap().iter().find(|server| server["id"] == "fs").unwrap();
+    assert_eq!((&fs["status"], &fs["registeredToolCount"]), (&"connected".into(), &3.into()));
+}
+
+#[test]
+fn doctor_tells_what_is_wrong() {
+    let mut sandbox = Sandbox::new("doctor");
+    let root = repository().to_str().unwrap().to_owned();
+    let folder = sandbox.path("conf").to_str().unwrap().to_owned();
+    let weights = |sandbox: &Sandbox| -> Vec<(String, String, String)> {
+        let ran = sandbox.run(&["doctor", "--json"]);
+        let told = serde_json::from_str::<Value>(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+        let problems = told["problems"].as_u64().unwrap();
+        assert_eq!(ran.code, i32::from(problems > 0), "{ran:?}");
+        let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+        let findings = told["findings"].as_array().unwrap().iter();
+        findings.map(|it| (text(it, "about"), text(it, "weight"), text(it, "text"))).collect()
+    };
+    let of = |found: &[(String, String, String)], about: &str| {
+        let (_, weight, text) =
+            found.iter().find(|(it, ..)| it == about).unwrap_or_else(|| panic!("{about}: {found:?}"));
+        format!("{weight}: {text}")
+    };
+
+    // An empty folder is not what was compiled, and there is no `npx`.
+    let found = weights(&sandbox);
+    assert!(of(&found, "inputs").starts_with("problem: `<root>/conf` is not what was compiled: gone "), "{found:?}");
+    assert!(of(&found, "fs").starts_with("problem: ") && of(&found, "fs").contains("npx"), "{found:?}");
+    assert!(of(&found, "github").starts_with("note: waits: `env.GITHUB_PERSONAL_ACCESS_TOKEN`"), "{found:?}");
+
+    // The repository is what was compiled.
+    sandbox.set("EVOKORE_CONFIG_DIR", &root);
+    let found = weights(&sandbox);
+    assert!(of(&found, "inputs").starts_with("ok: "), "{found:?}");
+
+    // A changed and a new file are told.
+    sandbox.set("EVOKORE_CONFIG_DIR", &folder);
+    sandbox.write("conf/mcp.config.json", "{}");
+    sandbox.write("conf/SKILLS/a/b/SKILL.md", "---\n");
+    let told = of(&weights(&sandbox), "inputs");
+    assert!(told.contains("changed `mcp.config.json`") && told.contains("new `SKILLS/a/b/SKILL.md`"), "{told}");
+
+    sandbox.set("EVOKORE_ROLE", "nobody");
+    assert!(of(&weights(&sandbox), "settings").starts_with("problem: EVOKORE_ROLE is `nobody`"));
+}
+
+#[test]
+fn trying_needs_neither_node_nor_keys() {
+    let sandbox = Sandbox::new("try");
+    let text = sandbox.run(&["try"]).content();
+    let headings: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with(' '))
+        .map(|line| line.split([' ', ',', ':']).next().unwrap_or_default())
+        .filter(|word| !word.is_empty())
+        .collect();
+    assert_eq!(headings, ["evokore", "start-up", "profiles", "servers", "search", "call", "end", "next"], "{text}");
+    assert!(text.contains("profile default (builtin-default)"), "{text}");
+    assert!(text.contains("initialize") && text.contains(" ms"), "{text}");
+    for profile in ["coding", "research", "voice", "lean", "legacy-full", "legacy-dynamic"] {
+        assert!(text.contains(&format!(" {profile} ")), "{profile}: {text}");
+    }
+    assert!(text.contains("npx"), "it says why `fs` is not up: {text}");
+    let searched = text.split("search for \"").nth(1).unwrap();
+    assert!(searched.contains("\n  proxy_server_status "), "the default search finds something: {text}");
+    let called = text.split("\ncall ").nth(1).unwrap();
+    assert!(called.lines().nth(1).is_some_and(|line| line.starts_with("  ")), "the call answers: {text}");
+}
+
+#[test]
+fn trying_a_profile_with_a_server() {
+    let mut sandbox = Sandbox::new("try-child");
+    if !sandbox.with_fs_server() {
+        return;
+    }
+    let text = sandbox.run(&["try", "--profile", "lean", "fs_echo"]).content();
+    assert!(text.contains("profile lean (env)"), "{text}");
+    assert!(text.contains("  fs          connected     3 tools\n"), "{text}");
+    assert!(text.contains("\n  fs_echo "), "{text}");
+}
