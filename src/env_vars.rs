@@ -92,8 +92,8 @@ variables! {
     ROLE = "EVOKORE_ROLE", "`active_role` of `permissions.yml`", Security;
     /// `true`: without a role, tools that no rule names are denied.
     SECURITY_DEFAULT_DENY = "EVOKORE_SECURITY_DEFAULT_DENY", "false", Security;
-    /// Folder of the configuration. The build compiles it; at run time `.env` is read from it, commands with a relative path start in it, and `evokore doctor` compares it.
-    CONFIG_DIR = "EVOKORE_CONFIG_DIR", "this repository, or the working directory", Files;
+    /// Folder of the configuration. The build compiles it (by default: this repository); at run time `.env` lies in it, relative commands start in it, `refresh_skills` reads it and `evokore doctor` compares it.
+    CONFIG_DIR = "EVOKORE_CONFIG_DIR", "the nearest folder above the executable with `mcp.config.json`", Files;
     /// Path of the configuration file, where it is not called `mcp.config.json`; its folder counts as the configuration's.
     MCP_CONFIG_PATH = "EVOKORE_MCP_CONFIG_PATH", "`mcp.config.json` in the configuration's folder", Files;
     /// Folder for what evokore keeps on disk.

@@ -49,6 +49,11 @@ impl Failure {
         Failure { exit: Exit::Usage, message: message.into(), hint: String::new() }
     }
 
+    /// What was asked for was done, and its answer is no.
+    pub fn found(message: impl Into<String>) -> Failure {
+        Failure { exit: Exit::Found, ..Failure::usage(message) }
+    }
+
     /// Something failed on the way.
     pub fn runtime(message: impl Into<String>) -> Failure {
         Failure { exit: Exit::Runtime, ..Failure::usage(message) }

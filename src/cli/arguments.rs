@@ -42,6 +42,9 @@ pub(crate) enum Command {
     /// Call one tool
     #[command(after_help = CALL_EXAMPLES)]
     Call(CallArguments),
+    /// Show, approve or deny calls that wait for a person
+    #[command(after_help = APPROVALS_EXAMPLES)]
+    Approvals(ApprovalsArguments),
     /// Check the configuration, the environment and every child server
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArguments),
@@ -151,6 +154,42 @@ pub(crate) struct CallArguments {
     /// The whole result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+const APPROVALS_EXAMPLES: &str = "\
+A call of a tool whose access is `require_approval` is refused until a person approves it here; then it may be made
+once. Four digits of an ID are enough.
+
+Examples:
+  evokore approvals
+  evokore approvals approve 1f0c";
+
+/// `evokore approvals`.
+#[derive(Debug, Args)]
+pub(crate) struct ApprovalsArguments {
+    /// What to do; without it, `list`
+    #[command(subcommand)]
+    pub(crate) command: Option<ApprovalsCommand>,
+    /// As JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do with the calls that wait.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApprovalsCommand {
+    /// List them
+    List,
+    /// Let one be made, once
+    Approve {
+        /// Its ID
+        id: String,
+    },
+    /// Refuse one
+    Deny {
+        /// Its ID
+        id: String,
+    },
 }
 
 const DOCTOR_EXAMPLES: &str = "\

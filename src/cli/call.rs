@@ -3,6 +3,7 @@
 use std::io::Read as _;
 
 use evokore_catalog::name;
+use evokore_catalog::permission::Access::RequireApproval;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
@@ -44,7 +45,15 @@ pub(crate) fn run(arguments: &CallArguments, out: Output) -> Result<Exit, Failur
         }),
     };
     match outcome {
-        Outcome::Result(bytes) => show(&bytes, arguments.json, out),
+        Outcome::Result(bytes) => {
+            let exit = show(&bytes, arguments.json, out)?;
+            if exit == Exit::Found && live.app.settings.access(&CATALOG, &arguments.tool, false) == RequireApproval {
+                // A request is void once the process that asks has ended, and this one ends now.
+                return Err(Failure::found(format!("`{}` needs approval", arguments.tool))
+                    .hint("only a client that keeps evokore running can repeat the call once it is approved"));
+            }
+            Ok(exit)
+        }
         Outcome::Error { message, .. } if !TOOL_BY_NAME.contains_key(&arguments.tool) => {
             Err(Failure::usage(message).hint("`evokore tools` and `evokore search` tell what there is"))
         }

@@ -1,5 +1,6 @@
 //! Commands for people: arguments → command → exit code. The serving path does not come through here.
 
+mod approvals;
 mod arguments;
 mod call;
 mod client;
@@ -80,6 +81,7 @@ fn command(arguments: Vec<OsString>) -> Result<Exit, Failure> {
         Command::Tools(arguments) => tools::run(arguments, out),
         Command::Search(arguments) => search::run(arguments, out),
         Command::Call(arguments) => call::run(arguments, out),
+        Command::Approvals(arguments) => approvals::run(arguments, out),
         Command::Doctor(arguments) => doctor::run(arguments, &loaded, out),
         Command::Init(arguments) => init::run(arguments, out),
         Command::Completions { shell } => completions::run(*shell, out),

@@ -7,13 +7,19 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use evokore_catalog::server::Transport;
+
+use crate::catalog::CATALOG;
 use crate::config_dir;
 use crate::env_vars::{self, Group};
 
 /// Longer files are not read; no list of variables is that long.
 const MAX_BYTES: u64 = 1 << 20;
+
+/// Most lines that are complained of one by one.
+const MAX_WARNINGS: usize = 5;
 
 /// What a file says.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -48,26 +54,23 @@ pub struct Loaded {
 
 /// Reads the first `.env` file there is and lays it under the environment.
 ///
+/// A file in the folders of the configuration is trusted like them. One in the working directory belongs to whatever
+/// the client works on, so only variables that evokore or its configuration names are taken from it: nothing in it
+/// can reroute the child servers' network or programs.
+///
 /// # Errors
 /// A line about a variable of evokore's own that means nothing: going on without, say, a role would fail open. Other
 /// lines are warnings, since the file may belong to another program.
 pub fn load() -> Result<Loaded, DotenvError> {
-    let Some(path) = candidates(config_dir::folders()).into_iter().find(|path| path.is_file()) else {
-        return Ok(Loaded::default());
+    let folders = config_dir::folders();
+    let Some(at) = candidates(folders).iter().position(|path| path.is_file()) else { return Ok(Loaded::default()) };
+    let is_trusted = at < folders.len();
+    let path = candidates(folders).swap_remove(at);
+    let text = match read(&path) {
+        Ok(text) => text,
+        Err(warning) => return Ok(Loaded { warnings: vec![warning], ..Loaded::default() }),
     };
-    let mut bytes = Vec::new();
-    let read = File::open(&path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
-    if let Err(error) = read {
-        return Ok(Loaded {
-            warnings: vec![format!("cannot read `{}`: {error}", path.display())],
-            ..Loaded::default()
-        });
-    }
-    if bytes.len() as u64 > MAX_BYTES {
-        let warning = format!("`{}` is not read: it is larger than 1 MiB", path.display());
-        return Ok(Loaded { warnings: vec![warning], ..Loaded::default() });
-    }
-    let mut parsed = parse(&String::from_utf8_lossy(&bytes));
+    let mut parsed = parse(&text);
     let mut warnings = Vec::new();
     for problem in parsed.problems {
         if problem.name.as_deref().is_some_and(|name| name.starts_with("EVOKORE_")) {
@@ -75,16 +78,58 @@ pub fn load() -> Result<Loaded, DotenvError> {
         }
         warnings.push(format!("{}:{}: {problem}", path.display(), problem.line));
     }
+    let more = warnings.len().saturating_sub(MAX_WARNINGS);
+    warnings.truncate(MAX_WARNINGS);
+    if more > 0 {
+        warnings.push(format!("{}: {more} more lines mean nothing", path.display()));
+    }
     for var in env_vars::VARS.iter().filter(|var| var.group == Group::Files) {
-        // A working directory must not decide where approvals are kept or which folder commands start in.
+        // What says where approvals are kept and where commands start must not come from a file found that way.
         if parsed.values.remove(var.name).is_some() {
             let place = path.display();
             warnings.push(format!("{place}: `{}` is not read from here, only from the environment", var.name));
         }
     }
+    if !is_trusted {
+        parsed.values.retain(|name, _| env_vars::VARS.iter().any(|var| var.name == name) || is_configured(name));
+    }
     let names = parsed.values.keys().filter(|name| env_vars::lookup_os(name).is_none()).cloned().collect();
     env_vars::set_overlay(parsed.values);
     Ok(Loaded { path: Some(path), names, warnings })
+}
+
+/// The text of the file, or the warning why there is none.
+fn read(path: &Path) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    match File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)) {
+        Err(error) => Err(format!("cannot read `{}`: {error}", path.display())),
+        Ok(_) if bytes.len() as u64 > MAX_BYTES => {
+            Err(format!("`{}` is not read: it is larger than 1 MiB", path.display()))
+        }
+        Ok(_) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+    }
+}
+
+/// Whether the entry of a child server names the variable, in a placeholder or among what it inherits.
+fn is_configured(name: &str) -> bool {
+    let holds = |text: &&str| {
+        text.split("${").skip(1).any(|inner| {
+            let inner = inner.strip_prefix("env:").unwrap_or(inner);
+            inner.strip_prefix(name).is_some_and(|rest| rest.starts_with(['}', ':']))
+        })
+    };
+    CATALOG.servers.iter().any(|server| {
+        let named = match server.transport {
+            Transport::Stdio { command, args, env, cwd } => {
+                let env = env.iter().map(|(_, value)| *value);
+                args.iter().copied().chain(env).chain([command]).chain(cwd).any(|text| holds(&text))
+            }
+            Transport::Http { url, headers } => {
+                headers.iter().map(|(_, value)| *value).chain([url]).any(|text| holds(&text))
+            }
+        };
+        named || server.inherit_env.contains(&name)
+    })
 }
 
 /// Where a `.env` file may lie, best first: in the folders of the configuration, in the working directory.

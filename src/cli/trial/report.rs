@@ -56,7 +56,8 @@ impl Server {
             id: text("id"),
             status: text("status"),
             tools: entry.get("registeredToolCount").and_then(Value::as_u64).unwrap_or(0),
-            reason: text("reason"),
+            // What would help stands on its other lines, and `evokore doctor` tells it.
+            reason: entry.get("reason").and_then(Value::as_str).map(first_line).unwrap_or_default(),
         }
     }
 
@@ -64,6 +65,10 @@ impl Server {
     pub(crate) fn is_booting(&self) -> bool {
         self.status == "booting"
     }
+}
+
+fn first_line(text: &str) -> String {
+    one_line(text.lines().next().unwrap_or_default(), 200)
 }
 
 fn heading(out: Output, title: &str, rest: &str) -> String {

@@ -88,6 +88,9 @@ fn calls_without_a_server() {
     let ran = sandbox.run(&["call", "fs_echo", "{}"]);
     assert_eq!(ran.code, 1, "its server cannot start: {ran:?}");
     assert!(ran.stdout.contains("npx"), "{ran:?}");
+    let ran = sandbox.run(&["call", "fs_write_file", "{}"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stderr.starts_with("error: `fs_write_file` needs approval\nhint: "), "{ran:?}");
 }
 
 #[test]
@@ -180,4 +183,32 @@ fn trying_a_profile_with_a_server() {
     assert!(text.contains("profile lean (env)"), "{text}");
     assert!(text.contains("  fs          connected     3 tools\n"), "{text}");
     assert!(text.contains("\n  fs_echo "), "{text}");
+}
+
+#[test]
+fn a_person_settles_what_waits() {
+    let sandbox = Sandbox::new("approvals");
+    assert_eq!(sandbox.run(&["approvals"]).content(), "nothing waits for approval\n");
+    let request = |id: &str, ends: u64| {
+        let request = serde_json::json!({
+            "id": id, "tool": "fs_write_file", "arguments": "{\"path\":\"a\"}", "createdAt": 1, "expiresAt": ends, "pid": 1,
+        });
+        sandbox.write(&format!("home/.evokore/approvals/{id}.json"), request.to_string());
+    };
+    request("1f0c2a3b", 32_503_680_000);
+    request("1f0c9999", 32_503_680_000);
+    request("deadbeef", 2);
+    let told = sandbox.run(&["approvals", "--json"]).json();
+    assert_eq!(told["pending"].as_array().unwrap().len(), 2, "ended requests are gone: {told}");
+    let text = sandbox.run(&["approvals", "list"]).content();
+    assert!(text.contains("1f0c2a3b  ") && text.contains("  fs_write_file  {\"path\":\"a\"}\n"), "{text}");
+    let ran = sandbox.run(&["approvals", "approve", "1f0c"]);
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (2, "error: `1f0c` fits 2 requests; give more digits\nhint: `evokore approvals` lists what waits\n")
+    );
+    let text = sandbox.run(&["approvals", "approve", "1f0c2"]).content();
+    assert_eq!(text, "approved 1f0c2a3b: fs_write_file {\"path\":\"a\"}\n");
+    assert_eq!(sandbox.read("home/.evokore/approvals/1f0c2a3b.decision"), "approved\n");
+    assert_eq!(sandbox.run(&["approvals", "deny", "1f0c9999", "--json"]).json()["decision"], "denied");
 }

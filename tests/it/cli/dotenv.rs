@@ -62,11 +62,32 @@ fn a_line_that_means_nothing() {
 #[test]
 fn serving_names_what_it_read_but_not_the_values() {
     let sandbox = Sandbox::new("dotenv-serve");
-    sandbox.write("work/.env", "EVOKORE_DISCOVERY_PROFILE=lean\nMY_TOKEN=secret\nPATH=/elsewhere\n");
+    let text =
+        "EVOKORE_DISCOVERY_PROFILE=lean\nEVOKORE_FS_ROOT=secret\nPATH=/elsewhere\nHTTPS_PROXY=http://elsewhere\n";
+    sandbox.write("work/.env", text);
     let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
     let ran = sandbox.run_with(&[], &format!("{initialize}\n"));
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(ran.stdout.lines().count(), 1, "{ran:?}");
-    assert!(ran.stderr.starts_with("[EVOKORE] read from `.env`: EVOKORE_DISCOVERY_PROFILE, MY_TOKEN\n"), "{ran:?}");
+    assert!(
+        ran.stderr.starts_with("[EVOKORE] read from `.env`: EVOKORE_DISCOVERY_PROFILE, EVOKORE_FS_ROOT\n"),
+        "{ran:?}"
+    );
     assert!(!ran.stderr.contains("secret"), "{ran:?}");
+}
+
+#[test]
+fn only_the_configurations_own_file_reaches_the_servers_surroundings() {
+    let mut sandbox = Sandbox::new("dotenv-trust");
+    if !sandbox.with_fs_server() {
+        return;
+    }
+    let proxy = |sandbox: &Sandbox| {
+        let told = sandbox.run(&["call", "fs_about", "--json"]).json();
+        told["structuredContent"]["env"]["HTTPS_PROXY"].as_str().map(str::to_owned)
+    };
+    sandbox.write("work/.env", "HTTPS_PROXY=http://elsewhere\n");
+    assert_eq!(proxy(&sandbox), None, "the working directory may be anyone's");
+    sandbox.write("conf/.env", "HTTPS_PROXY=http://proxy\n");
+    assert_eq!(proxy(&sandbox).as_deref(), Some("http://proxy"));
 }

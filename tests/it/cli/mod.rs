@@ -1,5 +1,6 @@
 //! The commands, run as processes in an environment that holds nothing but what a test puts there.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 #![expect(clippy::disallowed_methods, reason = "variables of the test run, which evokore itself never reads")]
 
 mod commands;
