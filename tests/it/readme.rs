@@ -98,8 +98,10 @@ fn environment() -> String {
 /// `evokore` belong to a shell and are left alone.
 #[test]
 fn commands_do_what_is_shown() {
-    let mut sandbox = Sandbox::new("readme");
-    sandbox.unset("EVOKORE_CONFIG_DIR");
+    let sandbox = Sandbox::new("readme");
+    // An entry tells a binary of a folder that is not its own, and in a README it is its own.
+    let mut at_home = Sandbox::new("readme-init");
+    at_home.unset("EVOKORE_CONFIG_DIR");
     let text = readme();
     let mut run = 0;
     for block in text.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()) {
@@ -107,7 +109,7 @@ fn commands_do_what_is_shown() {
             let (command, shown) = step.split_once('\n').unwrap_or((step, ""));
             let Some(arguments) = command.strip_prefix("evokore").map(words) else { continue };
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            let ran = sandbox.run(&arguments);
+            let ran = if arguments.first() == Some(&"init") { &at_home } else { &sandbox }.run(&arguments);
             let came = format!("{}{}", ran.stdout, ran.stderr)
                 .replace("<evokore>", "/opt/evokore")
                 .replace("<root>/home", "~");

@@ -1,6 +1,7 @@
 //! `evokore doctor`: compares the binary with the files, reads the environment, and starts every server once.
 
 mod inputs;
+mod profile;
 mod report;
 mod servers;
 
@@ -101,7 +102,8 @@ fn boot(settings: Settings, findings: &mut Vec<Finding>) -> Result<Vec<ChildStat
         })
         .await;
         let statuses = live.app.children().status();
-        findings.extend(servers::check(&statuses, &live.app.merged()));
+        findings.extend(servers::check(&statuses, &live.app));
+        findings.extend(profile::check(&live.app));
         statuses
     });
     Ok(statuses)

@@ -1,6 +1,7 @@
 //! What became of each child server when it was really started.
 
 use super::report::{Finding, Weight};
+use crate::app::App;
 use crate::catalog::CATALOG;
 use crate::child::{ChildStatus, Status};
 use crate::cli::output::{count, one_line};
@@ -11,8 +12,9 @@ use evokore_catalog::tool::Source;
 const TAIL: usize = 6;
 
 /// One finding per server.
-pub(super) fn check(statuses: &[ChildStatus], merged: &Merged) -> Vec<Finding> {
-    let of = |(index, status): (u16, &ChildStatus)| server(index, status, merged);
+pub(super) fn check(statuses: &[ChildStatus], app: &App) -> Vec<Finding> {
+    let merged = app.merged();
+    let of = |(index, status): (u16, &ChildStatus)| server(index, status, &merged);
     (0u16..).zip(statuses).map(of).collect()
 }
 

@@ -132,6 +132,10 @@ fn doctor_tells_what_is_wrong() {
     let found = weights(&sandbox);
     assert!(of(&found, "inputs").starts_with("problem: `<root>/conf` is not what was compiled: gone "), "{found:?}");
     assert!(of(&found, "fs").starts_with("problem: ") && of(&found, "fs").contains("npx"), "{found:?}");
+    sandbox.set("EVOKORE_DISCOVERY_PROFILE", "research");
+    let told = of(&weights(&sandbox), "profile");
+    assert!(told.starts_with("note: `research` names ") && told.contains(" of servers that are not up: `"), "{told}");
+    sandbox.unset("EVOKORE_DISCOVERY_PROFILE");
     assert!(of(&found, "github").starts_with("note: waits: `env.GITHUB_PERSONAL_ACCESS_TOKEN`"), "{found:?}");
 
     // The repository is what was compiled.
