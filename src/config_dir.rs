@@ -9,16 +9,13 @@ use crate::env_vars;
 /// Name of the configuration file.
 pub const CONFIG: &str = "mcp.config.json";
 
-/// A binary that was built in place lies at most this many folders below its configuration: `target/<triple>/release`.
-const LEVELS: usize = 4;
-
 /// The folder, or `None` when nothing tells: the first of [`folders`].
 pub fn find() -> Option<&'static Path> {
     folders().first().map(PathBuf::as_path)
 }
 
 /// The folders that may hold the configuration, best first: `EVOKORE_CONFIG_DIR`, that of `EVOKORE_MCP_CONFIG_PATH`;
-/// without either, the nearest one above the executable that holds a configuration.
+/// without either, where a configuration lies beside the executable or beside the `target` folder it was built in.
 ///
 /// The working directory is not among them: it belongs to whatever the client works on, and must not decide which
 /// programs a compiled-in relative command starts. Neither does a `.env` file, which is found through these folders.
@@ -26,7 +23,11 @@ pub fn folders() -> &'static [PathBuf] {
     static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
     FOLDERS.get_or_init(|| {
         let named = named(&env_vars::lookup);
-        if named.is_empty() { above(&std::env::current_exe().unwrap_or_default()).into_iter().collect() } else { named }
+        if named.is_empty() {
+            around(&std::env::current_exe().unwrap_or_default()).into_iter().collect()
+        } else {
+            named
+        }
     })
 }
 
@@ -40,10 +41,12 @@ fn named(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
     get(env_vars::CONFIG_DIR).into_iter().chain(beside).collect()
 }
 
-/// The nearest folder above `executable` that holds a configuration.
-fn above(executable: &Path) -> Option<PathBuf> {
-    let folder = executable.ancestors().skip(1).take(LEVELS).find(|folder| folder.join(CONFIG).is_file());
-    folder.map(Path::to_path_buf)
+/// The folder that `executable` lies in or was built in, if it holds a configuration. Other folders above it are not
+/// asked: a file in `/tmp` or in a home must not become the configuration of whatever lies further down.
+fn around(executable: &Path) -> Option<PathBuf> {
+    let target = executable.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "target"));
+    let folders = [executable.parent(), target.and_then(Path::parent)].into_iter().flatten();
+    folders.filter(|folder| folder.join(CONFIG).is_file()).map(Path::to_path_buf).next()
 }
 
 /// The configuration file, which `EVOKORE_MCP_CONFIG_PATH` may name otherwise.
@@ -80,9 +83,10 @@ mod tests {
     fn a_binary_in_the_target_folder_finds_it() {
         let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
         for path in ["target/debug/evokore", "target/x86_64-unknown-linux-gnu/release/evokore", "evokore"] {
-            assert_eq!(above(&repository.join(path)).as_deref(), Some(repository), "{path}");
+            assert_eq!(around(&repository.join(path)).as_deref(), Some(repository), "{path}");
         }
-        assert_eq!(above(Path::new("/usr/local/bin/evokore")), None);
-        assert_eq!(above(Path::new("")), None);
+        for path in [&repository.join("src/evokore"), Path::new("/usr/local/bin/evokore"), Path::new("")] {
+            assert_eq!(around(path), None, "{}", path.display());
+        }
     }
 }

@@ -93,7 +93,7 @@ variables! {
     /// `true`: without a role, tools that no rule names are denied.
     SECURITY_DEFAULT_DENY = "EVOKORE_SECURITY_DEFAULT_DENY", "false", Security;
     /// Folder of the configuration. The build compiles it (by default: this repository); at run time `.env` lies in it, relative commands start in it, `refresh_skills` reads it and `evokore doctor` compares it.
-    CONFIG_DIR = "EVOKORE_CONFIG_DIR", "the nearest folder above the executable with `mcp.config.json`", Files;
+    CONFIG_DIR = "EVOKORE_CONFIG_DIR", "the repository the executable was built in, or its own folder", Files;
     /// Path of the configuration file, where it is not called `mcp.config.json`; its folder counts as the configuration's.
     MCP_CONFIG_PATH = "EVOKORE_MCP_CONFIG_PATH", "`mcp.config.json` in the configuration's folder", Files;
     /// Folder for what evokore keeps on disk.
