@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use rmcp::model::ClientJsonRpcMessage;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 
+use super::handshake;
 use super::in_flight::{InFlight, Refused};
+use super::lane::Protocol;
 use super::meta::Meta;
 use super::notify::ClientNotifier;
 use super::tool_call;
@@ -32,7 +33,7 @@ pub(super) struct Front {
     pub(super) notifier: Arc<ClientNotifier>,
     pub(super) out: Outbox,
     pub(super) in_flight: InFlight,
-    pub(super) rmcp: mpsc::Sender<ClientJsonRpcMessage>,
+    pub(super) protocol: Protocol,
 }
 
 /// A request of the client.
@@ -50,7 +51,7 @@ impl Front {
         match envelope::read(line) {
             Incoming::Nothing => {}
             // No request of ours is open that rmcp does not know of.
-            Incoming::Answer => self.to_rmcp(line, None).await,
+            Incoming::Answer => self.tell_rmcp(line).await,
             Incoming::Invalid { id, code, message } => self.error(id, code, message).await,
             Incoming::Notification { method, params } => self.notification(&method, params, line).await,
             Incoming::Request { id, method, params } => self.request(id, &method, params, line).await,
@@ -64,18 +65,15 @@ impl Front {
 
     async fn notification(&self, method: &str, params: Option<&RawValue>, line: &[u8]) {
         match method {
-            "notifications/initialized" => {
-                self.to_rmcp(line, None).await;
-                self.notifier.ready();
-            }
+            "notifications/initialized" => self.notifier.ready(),
             "notifications/cancelled" => {
                 let members = params.and_then(|params| Members::parse(params.get()).ok()).unwrap_or_default();
                 if let Some(id) = members.get("requestId") {
                     self.in_flight.cancel(id.get());
                 }
-                self.to_rmcp(line, None).await;
+                self.tell_rmcp(line).await;
             }
-            _ => self.to_rmcp(line, None).await,
+            _ => self.tell_rmcp(line).await,
         }
     }
 
@@ -95,7 +93,7 @@ impl Front {
             Ok(meta) => meta,
             Err(message) => return self.answer(id, Frame::error(Some(id), INVALID_PARAMS, message)).await,
         };
-        let own = matches!(method, "tools/list" | "tools/call" | "ping");
+        let own = matches!(method, "server/discover" | "tools/list" | "tools/call" | "ping");
         let era = match meta.era() {
             Ok(era) => era,
             Err(error) if own => return self.answer(id, Frame::raw_error(id, error)).await,
@@ -106,13 +104,21 @@ impl Front {
             "tools/list" => self.list(request).await,
             "tools/call" => tool_call::start(self, request, cancelled).await,
             "ping" if era == Era::Handshake => self.answer(id, Frame::result(id, ["{}".into()])).await,
-            _ => {
-                self.to_rmcp(line, Some(id)).await;
-                // Lines that a client sends on without waiting are answered after the handshake.
-                if method == "initialize" {
-                    self.in_flight.answered(id).await;
-                }
+            "initialize" => self.initialize(id, params).await,
+            "server/discover" if era == Era::Modern => {
+                self.answer(id, Frame::result(id, [handshake::discover().into()])).await;
             }
+            _ => self.to_rmcp(line, Some(id)).await,
+        }
+    }
+
+    async fn initialize(&self, id: &str, params: Option<&RawValue>) {
+        match handshake::initialize(params) {
+            Ok((result, client)) => {
+                self.protocol.set_client(client);
+                self.answer(id, Frame::result(id, [result.into()])).await;
+            }
+            Err(message) => self.answer(id, Frame::error(Some(id), INVALID_PARAMS, message)).await,
         }
     }
 
@@ -155,13 +161,19 @@ impl Front {
         }
     }
 
+    /// Hands a line that wants no answer to rmcp, if it has been started.
+    async fn tell_rmcp(&self, line: &[u8]) {
+        if self.protocol.is_started() {
+            self.to_rmcp(line, None).await;
+        }
+    }
+
     /// Hands a line to rmcp. `id`: the request in it, which is answered here when rmcp cannot take it.
     async fn to_rmcp(&self, line: &[u8], id: Option<&str>) {
         let text = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
         match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
             Ok(message) => {
-                // The lane ends with the process.
-                let _ = self.rmcp.send(message).await;
+                self.protocol.send(message).await;
             }
             Err(error) => {
                 if let Some(id) = id {

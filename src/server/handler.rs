@@ -51,16 +51,7 @@ type Answer<T> = Result<T, ErrorData>;
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_tool_list_changed()
-            .enable_resources()
-            .enable_resources_list_changed()
-            .enable_prompts()
-            .enable_completions()
-            .enable_logging()
-            .build();
-        ServerConfig::new(capabilities)
+        ServerConfig::new(capabilities())
             .with_server_info(Implementation::new(SERVER_NAME, env!("CARGO_PKG_VERSION")).with_title("evokore"))
             .with_instructions(INSTRUCTIONS)
     }
@@ -149,6 +140,19 @@ impl ServerHandler for Handler {
             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("no method `{method}`"), None)
         })
     }
+}
+
+/// What this server offers.
+pub(super) fn capabilities() -> ServerCapabilities {
+    ServerCapabilities::builder()
+        .enable_tools()
+        .enable_tool_list_changed()
+        .enable_resources()
+        .enable_resources_list_changed()
+        .enable_prompts()
+        .enable_completions()
+        .enable_logging()
+        .build()
 }
 
 /// A value in the protocol's shape as rmcp's type of it. 2026-07-28 requires `resultType`; rmcp takes it away for the

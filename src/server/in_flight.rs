@@ -55,12 +55,6 @@ impl InFlight {
         }
     }
 
-    /// Waits until request `id` has been answered.
-    pub(super) async fn answered(&self, id: &str) {
-        let key = canonical(id);
-        self.until(|requests| !requests.contains_key(&key)).await;
-    }
-
     /// Waits until every request has been answered.
     pub(super) async fn all_answered(&self) {
         self.until(HashMap::is_empty).await;
@@ -105,7 +99,6 @@ mod tests {
         requests.cancel("\"a\"");
         assert!(token.is_cancelled());
         requests.finish("\"a\"");
-        requests.answered("\"a\"").await;
         requests.finish("1");
         requests.all_answered().await;
         for n in 0..MAX_IN_FLIGHT {

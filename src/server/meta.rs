@@ -9,9 +9,11 @@ use crate::calls::approval::TOKEN_KEY;
 use crate::members::Members;
 
 /// The revision whose requests stand alone.
-const MODERN: &str = "2026-07-28";
+pub(super) const MODERN: &str = "2026-07-28";
+/// The newest revision with a handshake.
+pub(super) const LATEST_HANDSHAKE: &str = "2025-11-25";
 /// All revisions that are spoken, oldest first.
-const SUPPORTED: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", MODERN];
+pub(super) const SUPPORTED: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", LATEST_HANDSHAKE, MODERN];
 
 /// Keys that the revision reserves for the exchange between two neighbours.
 const RESERVED: &str = "io.modelcontextprotocol/";

@@ -1,11 +1,12 @@
 //! The MCP front on standard streams. The only module that knows rmcp.
 //!
 //! [`run`] opens the streams, answers the client, starts the child servers once the client has been answered, and
-//! ends with everything it has started. `front` deals with each line, `tool_call` with calls, `lane` and `handler` are
-//! rmcp's side, `notify` tells of changes.
+//! ends with everything it has started. `front` deals with each line, `handshake` with greetings, `tool_call` with
+//! calls, `lane` and `handler` are rmcp's side, `notify` tells of changes.
 
 mod front;
 mod handler;
+mod handshake;
 mod in_flight;
 mod lane;
 mod meta;
@@ -17,8 +18,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::catalog::CATALOG;
@@ -28,8 +27,9 @@ use crate::session::Session;
 use crate::wire::lines::{Line, Lines};
 use crate::wire::outbox::Outbox;
 use front::Front;
+use handler::Handler;
 use in_flight::InFlight;
-use lane::Lane;
+use lane::Protocol;
 use notify::{ClientNotifier, Subscribers};
 
 /// Longest line of the client, in bytes.
@@ -44,9 +44,6 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Once the client has been answered and is quiet for so long, the children start: starting a process holds up the
 /// thread, and an answer under way must not wait for it.
 const QUIET: Duration = Duration::from_millis(2);
-
-/// Messages on their way to rmcp.
-const LANE: usize = 64;
 
 /// Serves the client on the standard streams until it closes its end or a signal comes.
 ///
@@ -81,21 +78,16 @@ pub async fn serve(
     app.set_modern(subscribers.clone());
 
     let in_flight = InFlight::default();
-    let (rmcp, incoming) = mpsc::channel(LANE);
-    let lane = Lane { incoming, out: out.clone(), in_flight: in_flight.clone() };
-    let ended = CancellationToken::new();
-    let handler = handler::Handler { app: app.clone(), subscribers };
-    let service = rmcp::service::serve_directly_with_ct(handler, lane, None, ended.clone());
+    let handler = Handler { app: app.clone(), subscribers };
+    let protocol = Protocol::new(handler, out.clone(), in_flight.clone());
 
-    let front = Front { app: app.clone(), session, notifier, out: out.clone(), in_flight: in_flight.clone(), rmcp };
+    let front = Front { app: app.clone(), session, notifier, out: out.clone(), in_flight: in_flight.clone(), protocol };
     let mut boot = Boot { app, settings: Some(children), answered: false };
     read_lines(&front, &mut boot, input, stop).await;
 
     // What was accepted is answered, if it does not take long.
     let _ = tokio::time::timeout(DRAIN, in_flight.all_answered()).await;
     app.children().shutdown().await;
-    ended.cancel();
-    drop(service);
     drop((front, out));
     let _ = tokio::time::timeout(Duration::from_millis(100), writer).await;
 }
@@ -163,6 +155,8 @@ impl Boot<'_> {
 
 /// Resolves on SIGTERM or SIGINT (Ctrl-C elsewhere).
 async fn terminated() {
+    // Until then a signal ends the process as it ends any other, and nothing has been started that could be left.
+    tokio::time::sleep(QUIET).await;
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
