@@ -38,6 +38,9 @@ pub const MAX_LINE: usize = 64 << 20;
 /// Requests that are being answered when the client closes its end get so long to finish.
 const DRAIN: Duration = Duration::from_millis(600);
 
+/// Events taken from the system at once. A client and its children have few, and the room for them is cleared at start.
+const IO_EVENTS: usize = 64;
+
 /// A client that says nothing for so long does not keep the children from starting.
 const PATIENCE: Duration = Duration::from_millis(50);
 
@@ -50,7 +53,8 @@ const QUIET: Duration = Duration::from_millis(2);
 /// # Errors
 /// The runtime cannot be built.
 pub fn run(app: &Arc<App>, children: ChildSettings) -> std::io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_io_events_per_tick(IO_EVENTS).build()?;
     runtime.block_on(async {
         let (input, output) = stdio::open();
         serve(app, children, input, output, terminated()).await;

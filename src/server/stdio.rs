@@ -21,8 +21,8 @@ pub(super) fn open() -> (Input, Output) {
 
 #[cfg(unix)]
 fn input() -> io::Result<Input> {
-    use std::os::fd::AsFd as _;
-    let fd = io::stdin().as_fd().try_clone_to_owned()?;
+    // Not std's stdin: that would set up its buffer first.
+    let fd = rustix::stdio::stdin().try_clone_to_owned()?;
     match kind(&fd)? {
         Kind::Socket => Ok(Box::pin(socket(fd)?)),
         Kind::Pipe => Ok(Box::pin(tokio::net::unix::pipe::Receiver::from_owned_fd(reopened(fd, false))?)),
@@ -32,8 +32,7 @@ fn input() -> io::Result<Input> {
 
 #[cfg(unix)]
 fn output() -> io::Result<Output> {
-    use std::os::fd::AsFd as _;
-    let fd = io::stdout().as_fd().try_clone_to_owned()?;
+    let fd = rustix::stdio::stdout().try_clone_to_owned()?;
     match kind(&fd)? {
         Kind::Socket => Ok(Box::pin(socket(fd)?)),
         Kind::Pipe => Ok(Box::pin(tokio::net::unix::pipe::Sender::from_owned_fd(reopened(fd, true))?)),
