@@ -4,23 +4,25 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcRequest};
 use serde_json::value::RawValue;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use super::handshake;
-use super::in_flight::{InFlight, Refused};
+use super::in_flight::{InFlight, Owner};
 use super::lane::Protocol;
 use super::meta::Meta;
 use super::notify::ClientNotifier;
-use super::tool_call;
+use super::tool_call::Call;
 use crate::app::App;
-use crate::calls::Era;
 use crate::calls::outcome::INVALID_PARAMS;
+use crate::calls::{CallContext, Era};
 use crate::child::Status;
 use crate::listing::list::{self, ListRequest};
 use crate::members::Members;
 use crate::session::Session;
-use crate::wire::envelope::{self, INVALID_REQUEST, Incoming, Text};
+use crate::wire::envelope::{self, INTERNAL_ERROR, INVALID_REQUEST, Incoming, Text};
 use crate::wire::frame::Frame;
 use crate::wire::outbox::Outbox;
 use evokore_catalog::permission::Access;
@@ -46,7 +48,8 @@ pub(super) struct Request<'a> {
 }
 
 impl Front {
-    /// Deals with one line. Returns once the line is answered or its answer is under way.
+    /// Deals with one line. Returns once the line is answered or its answer is under way; waits while the client
+    /// does not read its answers or has too many requests open.
     pub(super) async fn line(&self, line: &[u8]) {
         match envelope::read(line) {
             Incoming::Nothing => {}
@@ -54,7 +57,13 @@ impl Front {
             Incoming::Answer => self.tell_rmcp(line).await,
             Incoming::Invalid { id, code, message } => self.error(id, code, message).await,
             Incoming::Notification { method, params } => self.notification(&method, params, line).await,
-            Incoming::Request { id, method, params } => self.request(id, &method, params, line).await,
+            Incoming::Request { id, method, params } => {
+                self.in_flight.room().await;
+                if self.in_flight.holds(id) {
+                    return self.error(Some(id), INVALID_REQUEST, "a request with this id has no answer yet").await;
+                }
+                self.request(id, &method, params, line).await;
+            }
         }
     }
 
@@ -68,57 +77,85 @@ impl Front {
             "notifications/initialized" => self.notifier.ready(),
             "notifications/cancelled" => {
                 let members = params.and_then(|params| Members::parse(params.get()).ok()).unwrap_or_default();
-                if let Some(id) = members.get("requestId") {
-                    self.in_flight.cancel(id.get());
+                let owner = members.last("requestId").and_then(|id| self.in_flight.cancel(id.get()));
+                if matches!(owner, Some(Owner::Rmcp | Owner::Subscription)) {
+                    self.tell_rmcp(line).await;
                 }
-                self.tell_rmcp(line).await;
             }
             _ => self.tell_rmcp(line).await,
         }
     }
 
     async fn request(&self, id: &str, method: &str, params: Option<&RawValue>, line: &[u8]) {
-        let cancelled = match self.in_flight.begin(id) {
-            Ok(token) => token,
-            Err(Refused::Duplicate) => {
-                return self.error(Some(id), INVALID_REQUEST, "a request with this id is still being answered").await;
-            }
-            Err(Refused::TooMany) => {
-                return self
-                    .error(Some(id), INVALID_REQUEST, "too many requests are being answered; wait for some")
-                    .await;
-            }
-        };
         let meta = match Meta::of(params) {
             Ok(meta) => meta,
-            Err(message) => return self.answer(id, Frame::error(Some(id), INVALID_PARAMS, message)).await,
+            Err(message) => return self.error(Some(id), INVALID_PARAMS, message).await,
         };
         let own = matches!(method, "server/discover" | "tools/list" | "tools/call" | "ping");
         let era = match meta.era() {
             Ok(era) => era,
-            Err(error) if own => return self.answer(id, Frame::raw_error(id, error)).await,
+            Err(error) if own => return self.out.send(Frame::raw_error(id, error)).await,
+            // rmcp sees the same fault and says so itself.
             Err(_) => Era::Modern,
         };
         let request = Request { id, params, meta: &meta, era };
         match method {
             "tools/list" => self.list(request).await,
-            "tools/call" => tool_call::start(self, request, cancelled).await,
-            "ping" if era == Era::Handshake => self.answer(id, Frame::result(id, ["{}".into()])).await,
+            "tools/call" => self.call(request).await,
+            "ping" if era == Era::Handshake => self.out.send(Frame::result(id, ["{}".into()])).await,
             "initialize" => self.initialize(id, params).await,
             "server/discover" if era == Era::Modern => {
-                self.answer(id, Frame::result(id, [handshake::discover().into()])).await;
+                self.out.send(Frame::result(id, [handshake::discover().into()])).await;
             }
-            _ => self.to_rmcp(line, Some(id)).await,
+            _ => self.ask_rmcp(id, method, line).await,
         }
+    }
+
+    async fn call(&self, request: Request<'_>) {
+        match Call::read(request) {
+            Err(message) => self.error(Some(request.id), INVALID_PARAMS, message).await,
+            Ok(call) => {
+                let cancelled = CancellationToken::new();
+                self.in_flight.begin(request.id, Owner::Call(cancelled.clone()));
+                let ctx = self.context(request.era, cancelled);
+                // On a task of its own, so that a slow call holds up nobody.
+                tokio::spawn(call.run(ctx, self.out.clone(), self.in_flight.clone()));
+            }
+        }
+    }
+
+    fn context(&self, era: Era, cancelled: CancellationToken) -> CallContext {
+        CallContext {
+            app: self.app.clone(),
+            session: (era == Era::Handshake).then(|| self.session.clone()),
+            era,
+            progress: None,
+            cancelled,
+        }
+    }
+
+    /// Waits until `deadline` for what has no answer yet, and refuses the rest, so that no request stays without one.
+    pub(super) async fn drain(&self, deadline: Instant) {
+        let _ = timeout_at(deadline, self.in_flight.all_answered()).await;
+        for id in self.in_flight.abandon_calls() {
+            // A client that does not read cannot be told.
+            self.out.try_send(Frame::error(Some(&id), INTERNAL_ERROR, "the server ends before the call was finished"));
+        }
+    }
+
+    /// Ends the subscriptions, each with its answer, and writes out what is queued.
+    pub(super) async fn end(self) {
+        self.protocol.end().await;
+        self.out.flush().await;
     }
 
     async fn initialize(&self, id: &str, params: Option<&RawValue>) {
         match handshake::initialize(params) {
             Ok((result, client)) => {
                 self.protocol.set_client(client);
-                self.answer(id, Frame::result(id, [result.into()])).await;
+                self.out.send(Frame::result(id, [result.into()])).await;
             }
-            Err(message) => self.answer(id, Frame::error(Some(id), INVALID_PARAMS, message)).await,
+            Err(message) => self.error(Some(id), INVALID_PARAMS, message).await,
         }
     }
 
@@ -126,7 +163,7 @@ impl Front {
         let cursor = match cursor(request.params) {
             Ok(cursor) => cursor,
             Err(message) => {
-                return self.answer(request.id, Frame::error(Some(request.id), INVALID_PARAMS, message)).await;
+                return self.error(Some(request.id), INVALID_PARAMS, message).await;
             }
         };
         let (app, session) = (&self.app, &self.session);
@@ -142,7 +179,7 @@ impl Front {
             tail: self.cache_hints(request.era),
         };
         let segments = list::list(&app.settings, &app.merged(), list);
-        self.answer(request.id, Frame::result(request.id, segments)).await;
+        self.out.send(Frame::result(request.id, segments)).await;
         if schema_mode == SchemaMode::Deferred && request.era == Era::Handshake {
             session.arm_probe(&app.settings);
         }
@@ -161,38 +198,37 @@ impl Front {
         }
     }
 
-    /// Hands a line that wants no answer to rmcp, if it has been started.
+    /// Hands a line that wants no answer to rmcp, if it has been started and can read it.
     async fn tell_rmcp(&self, line: &[u8]) {
-        if self.protocol.is_started() {
-            self.to_rmcp(line, None).await;
+        if self.protocol.is_started()
+            && let Ok(message) = serde_json::from_slice(without_mark(line))
+        {
+            self.protocol.send(message).await;
         }
     }
 
-    /// Hands a line to rmcp. `id`: the request in it, which is answered here when rmcp cannot take it.
-    async fn to_rmcp(&self, line: &[u8], id: Option<&str>) {
-        let text = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
-        match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
-            Ok(message) => {
-                self.protocol.send(message).await;
+    /// Hands a request to rmcp.
+    async fn ask_rmcp(&self, id: &str, method: &str, line: &[u8]) {
+        match serde_json::from_slice::<JsonRpcRequest<ClientRequest>>(without_mark(line)) {
+            Ok(request) => {
+                let owner = if method == "subscriptions/listen" { Owner::Subscription } else { Owner::Rmcp };
+                self.in_flight.begin(id, owner);
+                self.protocol.send(ClientJsonRpcMessage::Request(request)).await;
             }
             Err(error) => {
-                if let Some(id) = id {
-                    let message = format!("the request cannot be read: {error}");
-                    self.answer(id, Frame::error(Some(id), INVALID_REQUEST, &message)).await;
-                }
+                self.error(Some(id), INVALID_REQUEST, &format!("the request cannot be read: {error}")).await;
             }
         }
-    }
-
-    /// Sends the answer to a request that was begun.
-    pub(super) async fn answer(&self, id: &str, frame: Frame) {
-        self.out.send(frame).await;
-        self.in_flight.finish(id);
     }
 
     async fn error(&self, id: Option<&str>, code: i64, message: &str) {
         self.out.send(Frame::error(id, code, message)).await;
     }
+}
+
+/// Editors that save JSON with a byte order mark also write lines with one.
+fn without_mark(line: &[u8]) -> &[u8] {
+    line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line)
 }
 
 fn is_booting(app: &App) -> bool {

@@ -7,60 +7,88 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Most requests that are answered at once.
+/// Most requests that are being answered at once; further lines of the client wait until there are fewer.
 pub(super) const MAX_IN_FLIGHT: usize = 1024;
 
 /// Requests without an answer.
 #[derive(Clone, Default)]
 pub(super) struct InFlight {
-    requests: Arc<Mutex<HashMap<String, CancellationToken>>>,
+    requests: Arc<Mutex<HashMap<String, Owner>>>,
     changed: Arc<Notify>,
 }
 
-/// Why a request is not taken.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Refused {
-    /// A request with this id has no answer yet.
-    Duplicate,
-    /// There are [`MAX_IN_FLIGHT`] already.
-    TooMany,
+/// Who answers a request.
+#[derive(Debug, Clone)]
+pub(super) enum Owner {
+    /// A task of ours, which the token stops.
+    Call(CancellationToken),
+    /// rmcp.
+    Rmcp,
+    /// rmcp, when the subscription ends.
+    Subscription,
 }
 
 impl InFlight {
-    /// Takes a request; the token is cancelled when the client gives it up.
-    pub(super) fn begin(&self, id: &str) -> Result<CancellationToken, Refused> {
+    /// Takes a request; `false` if one with this id has no answer yet.
+    pub(super) fn begin(&self, id: &str, owner: Owner) -> bool {
         let mut requests = self.lock();
         let key = canonical(id);
         if requests.contains_key(&key) {
-            return Err(Refused::Duplicate);
+            return false;
         }
-        if requests.len() >= MAX_IN_FLIGHT {
-            return Err(Refused::TooMany);
-        }
-        let token = CancellationToken::new();
-        requests.insert(key, token.clone());
-        Ok(token)
+        requests.insert(key, owner);
+        true
     }
 
-    /// A request has been answered.
-    pub(super) fn finish(&self, id: &str) {
-        self.lock().remove(&canonical(id));
-        self.changed.notify_waiters();
+    /// Whether a request with this id has no answer yet.
+    pub(super) fn holds(&self, id: &str) -> bool {
+        self.lock().contains_key(&canonical(id))
     }
 
-    /// The client gives a request up.
-    pub(super) fn cancel(&self, id: &str) {
-        if let Some(token) = self.lock().get(&canonical(id)) {
+    /// The request is answered. Only who gets `true` may send the answer: nobody has before, and the client wants it.
+    pub(super) fn finish(&self, id: &str) -> bool {
+        self.remove(id).is_some()
+    }
+
+    /// The client gives a request up: it gets no answer any more. Tells whose it was.
+    pub(super) fn cancel(&self, id: &str) -> Option<Owner> {
+        let owner = self.remove(id);
+        if let Some(Owner::Call(token)) = &owner {
             token.cancel();
         }
+        owner
     }
 
-    /// Waits until every request has been answered.
+    /// Stops all calls, and takes their ids.
+    pub(super) fn abandon_calls(&self) -> Vec<String> {
+        let mut ids = Vec::new();
+        for (id, owner) in self.lock().extract_if(|_, owner| matches!(owner, Owner::Call(_))) {
+            if let Owner::Call(token) = owner {
+                token.cancel();
+            }
+            ids.push(id);
+        }
+        self.changed.notify_waiters();
+        ids
+    }
+
+    /// Waits until every request has been answered, but for subscriptions, which last as long as the client.
     pub(super) async fn all_answered(&self) {
-        self.until(HashMap::is_empty).await;
+        self.until(|requests| requests.values().all(|owner| matches!(owner, Owner::Subscription))).await;
     }
 
-    async fn until(&self, done: impl Fn(&HashMap<String, CancellationToken>) -> bool) {
+    /// Waits until there is room for one more.
+    pub(super) async fn room(&self) {
+        self.until(|requests| requests.len() < MAX_IN_FLIGHT).await;
+    }
+
+    fn remove(&self, id: &str) -> Option<Owner> {
+        let owner = self.lock().remove(&canonical(id));
+        self.changed.notify_waiters();
+        owner
+    }
+
+    async fn until(&self, done: impl Fn(&HashMap<String, Owner>) -> bool) {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
@@ -73,7 +101,7 @@ impl InFlight {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Owner>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,20 +118,44 @@ fn canonical(id: &str) -> String {
 mod tests {
     use super::*;
 
+    fn call() -> Owner {
+        Owner::Call(CancellationToken::new())
+    }
+
     #[tokio::test]
     async fn ids_are_taken_once_and_freed_by_the_answer() {
         let requests = InFlight::default();
-        let token = requests.begin(r#""\u0061""#).unwrap();
-        assert_eq!(requests.begin("\"a\"").unwrap_err(), Refused::Duplicate);
-        requests.begin("1").unwrap();
-        requests.cancel("\"a\"");
-        assert!(token.is_cancelled());
-        requests.finish("\"a\"");
-        requests.finish("1");
+        assert!(requests.begin(r#""\u0061""#, call()));
+        assert!(!requests.begin("\"a\"", Owner::Rmcp));
+        assert!(requests.begin("1", call()), "a number is not the text of it");
+        assert!(requests.begin("\"1\"", Owner::Rmcp));
+        assert!(requests.finish("\"a\""));
+        assert!(!requests.finish("\"a\""), "an answer is sent once");
+        assert!(requests.finish("1") && requests.finish("\"1\""));
         requests.all_answered().await;
+    }
+
+    #[test]
+    fn a_cancelled_call_is_stopped_and_not_answered() {
+        let requests = InFlight::default();
+        let token = CancellationToken::new();
+        assert!(requests.begin("1", Owner::Call(token.clone())));
+        assert!(matches!(requests.cancel("1"), Some(Owner::Call(_))));
+        assert!(token.is_cancelled() && !requests.finish("1"));
+        assert!(requests.cancel("2").is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_house_waits() {
+        let requests = InFlight::default();
         for n in 0..MAX_IN_FLIGHT {
-            requests.begin(&n.to_string()).unwrap();
+            assert!(requests.begin(&n.to_string(), call()));
         }
-        assert_eq!(requests.begin("x").unwrap_err(), Refused::TooMany);
+        let patience = std::time::Duration::from_secs(1);
+        assert!(tokio::time::timeout(patience, requests.room()).await.is_err());
+        assert!(requests.finish("7"));
+        requests.room().await;
+        assert_eq!(requests.abandon_calls().len(), MAX_IN_FLIGHT - 1);
+        requests.all_answered().await;
     }
 }

@@ -52,6 +52,13 @@ impl Protocol {
         }
     }
 
+    /// Ends rmcp, and with it the subscriptions.
+    pub(super) async fn end(self) {
+        if let Some((_, service)) = self.service.into_inner() {
+            let _ = service.cancel().await;
+        }
+    }
+
     /// Whether rmcp has been started.
     pub(super) fn is_started(&self) -> bool {
         self.service.get().is_some()
@@ -102,7 +109,9 @@ impl Transport<RoleServer> for Lane {
         };
         let (out, in_flight) = (self.out.clone(), self.in_flight.clone());
         async move {
-            if let Some(frame) = frame {
+            // An answer that the client has given up, or that nobody asked for, is not sent.
+            let wanted = answered.as_ref().is_none_or(|id| in_flight.holds(id));
+            if let Some(frame) = frame.filter(|_| wanted) {
                 out.send(frame).await;
             }
             if let Some(id) = answered {

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, timeout_at};
 
 use crate::app::App;
 use crate::catalog::CATALOG;
@@ -35,8 +36,12 @@ use notify::{ClientNotifier, Subscribers};
 /// Longest line of the client, in bytes.
 pub const MAX_LINE: usize = 64 << 20;
 
-/// Requests that are being answered when the client closes its end get so long to finish.
-const DRAIN: Duration = Duration::from_millis(600);
+/// Requests that have no answer when the client closes its end, or a signal comes, get so long to finish.
+pub const DRAIN: Duration = Duration::from_millis(450);
+
+/// From the client's end or a signal to the end of the process, at most. What is left of it after [`DRAIN`] is for the
+/// children to go; those that do not are killed.
+pub const LEAVE: Duration = Duration::from_millis(900);
 
 /// Events taken from the system at once. A client and its children have few, and the room for them is cleared at start.
 const IO_EVENTS: usize = 64;
@@ -57,23 +62,25 @@ pub fn run(app: &Arc<App>, children: ChildSettings) -> std::io::Result<()> {
         tokio::runtime::Builder::new_current_thread().enable_all().max_io_events_per_tick(IO_EVENTS).build()?;
     runtime.block_on(async {
         let (input, output) = stdio::open();
-        serve(app, children, input, output, terminated()).await;
+        let start = || Children::start(CATALOG.servers, children, app.clone());
+        serve(app, start, input, output, terminated()).await;
     });
     // A blocking read of a terminal cannot be cancelled; the process must end all the same.
     runtime.shutdown_background();
     Ok(())
 }
 
-/// Serves one client on a pair of streams until its end closes, it stops reading, or `stop` resolves. Everything that
-/// was started is gone when this returns.
+/// Serves one client on a pair of streams until its end closes, it stops reading, or `stop` resolves. Child servers are
+/// started by `start_children`, when that delays no answer. Everything that was started is gone, or going with the
+/// runtime, when this returns.
 pub async fn serve(
     app: &Arc<App>,
-    children: ChildSettings,
-    input: impl AsyncRead + Unpin + Send,
+    start_children: impl FnOnce() -> Children,
+    input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
     stop: impl Future<Output = ()>,
 ) {
-    let (out, writer) = Outbox::start(output);
+    let out = Outbox::start(output);
     let notifier = ClientNotifier::new(out.clone(), app.settings.debounce);
     let session = Session::new(notifier.clone());
     notifier.set_session(&session);
@@ -85,27 +92,31 @@ pub async fn serve(
     let handler = Handler { app: app.clone(), subscribers };
     let protocol = Protocol::new(handler, out.clone(), in_flight.clone());
 
-    let front = Front { app: app.clone(), session, notifier, out: out.clone(), in_flight: in_flight.clone(), protocol };
-    let mut boot = Boot { app, settings: Some(children), answered: false };
-    read_lines(&front, &mut boot, input, stop).await;
+    let front = Front { app: app.clone(), session, notifier, out: out.clone(), in_flight, protocol };
+    let boot = Boot::new(app, start_children);
+    let listens = tokio::select! {
+        biased;
+        () = read_lines(&front, boot, input) => true,
+        () = out.closed() => false,
+        () = stop => true,
+    };
 
-    // What was accepted is answered, if it does not take long.
-    let _ = tokio::time::timeout(DRAIN, in_flight.all_answered()).await;
-    app.children().shutdown().await;
-    drop((front, out));
-    let _ = tokio::time::timeout(Duration::from_millis(100), writer).await;
+    let now = Instant::now();
+    if listens {
+        front.drain(now + DRAIN).await;
+    }
+    let children = app.children();
+    let end = async { tokio::join!(front.end(), children.shutdown()) };
+    let _ = timeout_at(now + LEAVE, end).await;
 }
 
-async fn read_lines(front: &Front, boot: &mut Boot<'_>, input: impl AsyncRead + Unpin, stop: impl Future<Output = ()>) {
-    let mut lines = Lines::new(input, MAX_LINE);
-    tokio::pin!(stop);
+async fn read_lines(front: &Front, mut boot: Boot<'_, impl FnOnce() -> Children>, input: impl AsyncRead + Unpin) {
+    let mut lines = Lines::unending(input, MAX_LINE);
     loop {
         let line = tokio::select! {
             biased;
             line = lines.next() => line,
-            () = front.out.closed() => return,
-            () = &mut stop => return,
-            () = boot.wait() => {
+            () = boot.quiet() => {
                 boot.start();
                 continue;
             }
@@ -130,29 +141,36 @@ async fn read_lines(front: &Front, boot: &mut Boot<'_>, input: impl AsyncRead + 
 }
 
 /// Starts the child servers, once, when that delays no answer.
-struct Boot<'a> {
-    app: &'a Arc<App>,
-    settings: Option<ChildSettings>,
+struct Boot<'a, F> {
+    app: &'a App,
+    start: Option<F>,
     answered: bool,
+    /// By then they start, however busy the client is.
+    deadline: Instant,
 }
 
-impl Boot<'_> {
-    /// Resolves when it is time; never once they are started.
-    async fn wait(&self) {
-        if self.settings.is_none() {
-            return std::future::pending().await;
-        }
-        tokio::time::sleep(if self.answered { QUIET } else { PATIENCE }).await;
+impl<'a, F: FnOnce() -> Children> Boot<'a, F> {
+    fn new(app: &'a App, start: F) -> Boot<'a, F> {
+        Boot { app, start: Some(start), answered: false, deadline: Instant::now() + PATIENCE }
     }
 
-    /// A call may be for a child, so the children must have been started before it.
+    /// Resolves when the client says nothing more for the moment; never once the children are started.
+    async fn quiet(&self) {
+        if self.start.is_none() {
+            return std::future::pending().await;
+        }
+        let quiet = Instant::now() + QUIET;
+        tokio::time::sleep_until(if self.answered { quiet.min(self.deadline) } else { self.deadline }).await;
+    }
+
+    /// Whether the children must be started before this line is dealt with: a call may be for a child.
     fn must_precede(&self, line: &[u8]) -> bool {
-        self.settings.is_some() && memchr::memmem::find(line, b"tools/call").is_some()
+        self.start.is_some() && (Instant::now() >= self.deadline || memchr::memmem::find(line, b"tools/call").is_some())
     }
 
     fn start(&mut self) {
-        if let Some(settings) = self.settings.take() {
-            self.app.set_children(Children::start(CATALOG.servers, settings, self.app.clone()));
+        if let Some(start) = self.start.take() {
+            self.app.set_children(start());
         }
     }
 }

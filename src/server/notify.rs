@@ -206,7 +206,7 @@ mod tests {
 
     async fn sent(act: impl AsyncFnOnce(&ClientNotifier)) -> usize {
         let (near, mut far) = tokio::io::duplex(1 << 16);
-        let (out, _) = Outbox::start(near);
+        let out = Outbox::start(near);
         let notifier = ClientNotifier::new(out, Duration::from_millis(250));
         act(&notifier).await;
         tokio::time::sleep(Duration::from_secs(2)).await;

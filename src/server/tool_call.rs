@@ -3,92 +3,123 @@
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
-use super::front::{Front, Request};
-use crate::calls::outcome::{INVALID_PARAMS, Outcome};
+use super::front::Request;
+use super::in_flight::InFlight;
+use crate::calls::outcome::Outcome;
 use crate::calls::{self, CallContext, CallRequest, Era};
 use crate::members::Members;
+use crate::wire::envelope::INTERNAL_ERROR;
 use crate::wire::frame::Frame;
 use crate::wire::outbox::Outbox;
 
 /// Progress messages of one call that may wait to be written.
 const PROGRESS_QUEUE: usize = 64;
 
-/// Starts a call on a task of its own, so that a slow one holds up nobody.
-pub(super) async fn start(front: &Front, request: Request<'_>, cancelled: CancellationToken) {
-    let (name, arguments) = match parameters(request.params) {
-        Ok(parameters) => parameters,
-        Err(message) => return front.answer(request.id, Frame::error(Some(request.id), INVALID_PARAMS, message)).await,
-    };
-    let (id, meta) = (request.id.to_owned(), request.meta.for_child());
-    let token = request.meta.progress_token().map(ToOwned::to_owned);
-    let (progress, incoming) = mpsc::channel(PROGRESS_QUEUE);
-    let ctx = CallContext {
-        app: front.app.clone(),
-        session: (request.era == Era::Handshake).then(|| front.session.clone()),
-        era: request.era,
-        progress: token.as_ref().map(|_| progress),
-        cancelled: cancelled.clone(),
-    };
-    let (out, in_flight) = (front.out.clone(), front.in_flight.clone());
-    tokio::spawn(async move {
-        let request = CallRequest { name: &name, arguments: arguments.as_deref(), meta: meta.as_deref() };
-        let outcome = run(ctx, request, incoming, token, &out).await;
-        // A call that the client gave up gets no answer (basic/utilities/cancellation).
-        if !cancelled.is_cancelled() {
-            out.send(answer(&id, outcome)).await;
-        }
-        in_flight.finish(&id);
-    });
-}
-
-/// Runs the call and forwards its progress; all of it is queued before this returns, so none follows the answer.
-async fn run(
-    ctx: CallContext,
-    request: CallRequest<'_>,
-    mut incoming: mpsc::Receiver<Bytes>,
+/// A call that has been read, and waits for its task.
+pub(super) struct Call {
+    id: String,
+    era: Era,
+    name: String,
+    arguments: Option<Box<RawValue>>,
+    /// `_meta` for the child server.
+    meta: Option<Box<RawValue>>,
+    /// The client's progress token, if it wants progress.
     token: Option<Box<RawValue>>,
-    out: &Outbox,
-) -> Outcome {
-    let era = ctx.era;
-    let outcome = {
-        let call = calls::call(&ctx, request);
-        tokio::pin!(call);
-        loop {
-            tokio::select! {
-                biased;
-                Some(params) = incoming.recv(), if token.is_some() => forward(out, &params, token.as_deref()).await,
-                outcome = &mut call => break outcome,
-            }
-        }
-    };
-    drop(ctx);
-    while let Ok(params) = incoming.try_recv() {
-        forward(out, &params, token.as_deref()).await;
+}
+
+impl Call {
+    /// Reads the parameters of a request.
+    pub(super) fn read(request: Request<'_>) -> Result<Call, &'static str> {
+        let (name, arguments) = parameters(request.params)?;
+        Ok(Call {
+            id: request.id.to_owned(),
+            era: request.era,
+            name,
+            arguments,
+            meta: request.meta.for_child(),
+            token: request.meta.progress_token().map(ToOwned::to_owned),
+        })
     }
-    match outcome {
-        Outcome::Result(bytes) if era == Era::Modern => Outcome::Result(complete(bytes)),
-        outcome => outcome,
+
+    /// Calls, and sends progress and the answer; nothing once the client has given the call up
+    /// (basic/utilities/cancellation). A defect ends the call, not the server.
+    pub(super) async fn run(self, ctx: CallContext, out: Outbox, in_flight: InFlight) {
+        let _unanswered = Unanswered { id: &self.id, out: &out, in_flight: &in_flight };
+        let cancelled = ctx.cancelled.clone();
+        let outcome = self.outcome(ctx, &out).await;
+        // Looked at first: after a cancellation the id may already be another request's.
+        if !cancelled.is_cancelled() && in_flight.finish(&self.id) {
+            out.send(answer(&self.id, outcome)).await;
+        }
+    }
+
+    /// Calls and forwards progress; all of it is queued before this returns, so none follows the answer.
+    async fn outcome(&self, mut ctx: CallContext, out: &Outbox) -> Outcome {
+        let (progress, mut incoming) = mpsc::channel(PROGRESS_QUEUE);
+        ctx.progress = self.token.as_ref().map(|_| progress);
+        let request =
+            CallRequest { name: &self.name, arguments: self.arguments.as_deref(), meta: self.meta.as_deref() };
+        let outcome = {
+            let call = calls::call(&ctx, request);
+            tokio::pin!(call);
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(params) = incoming.recv(), if self.token.is_some() => self.progress(out, &params).await,
+                    outcome = &mut call => break outcome,
+                }
+            }
+        };
+        while let Ok(params) = incoming.try_recv() {
+            self.progress(out, &params).await;
+        }
+        match outcome {
+            Outcome::Result(bytes) if self.era == Era::Modern => Outcome::Result(complete(bytes)),
+            outcome => outcome,
+        }
+    }
+
+    /// Sends one progress message under the client's token, type and all.
+    async fn progress(&self, out: &Outbox, params: &[u8]) {
+        let text = std::str::from_utf8(params).unwrap_or("{}");
+        if let (Ok(mut members), Some(token)) = (Members::parse(text), &self.token) {
+            for (_, value) in members.0.iter_mut().filter(|(key, _)| key == "progressToken") {
+                *value = token;
+            }
+            out.send(Frame::notification("notifications/progress", Some(&members.to_json()))).await;
+        }
     }
 }
 
-/// Sends one progress message under the client's token, type and all.
-async fn forward(out: &Outbox, params: &[u8], token: Option<&RawValue>) {
-    let text = std::str::from_utf8(params).unwrap_or("{}");
-    if let (Ok(mut members), Some(token)) = (Members::parse(text), token) {
-        for (_, value) in members.0.iter_mut().filter(|(key, _)| key == "progressToken") {
-            *value = token;
+/// Answers a call whose task panics, so that its caller does not wait forever.
+struct Unanswered<'a> {
+    id: &'a str,
+    out: &'a Outbox,
+    in_flight: &'a InFlight,
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() && self.in_flight.finish(self.id) {
+            let message = "the call failed by a defect of this server";
+            self.out.try_send(Frame::error(Some(self.id), INTERNAL_ERROR, message));
         }
-        out.send(Frame::notification("notifications/progress", Some(&members.to_json()))).await;
     }
 }
 
 /// A result with the `resultType` that 2026-07-28 requires; a child that speaks it has set its own.
 fn complete(result: Bytes) -> Bytes {
     const MEMBER: &[u8] = br#""resultType""#;
-    if memchr::memmem::find(&result, MEMBER).is_some() || result.first() != Some(&b'{') {
+    if result.first() != Some(&b'{') {
         return result;
+    }
+    // The word may also stand somewhere inside; only then is it worth to read the members.
+    if memchr::memmem::find(&result, MEMBER).is_some() {
+        let members = std::str::from_utf8(&result).ok().and_then(|text| Members::parse(text).ok());
+        if members.is_none_or(|members| members.last("resultType").is_some()) {
+            return result;
+        }
     }
     let rest = result[1..].trim_ascii_start();
     let comma: &[u8] = if rest.starts_with(b"}") { b"" } else { b"," };
@@ -127,6 +158,10 @@ mod tests {
             (r#"{"content":[]}"#, r#"{"resultType":"complete","content":[]}"#),
             ("{ }", r#"{"resultType":"complete"}"#),
             (r#"{"resultType":"input_required"}"#, r#"{"resultType":"input_required"}"#),
+            (
+                r#"{"structuredContent":{"resultType":1}}"#,
+                r#"{"resultType":"complete","structuredContent":{"resultType":1}}"#,
+            ),
         ] {
             assert_eq!(complete(Bytes::from(result)), expected);
         }

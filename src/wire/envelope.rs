@@ -11,6 +11,8 @@ use crate::members::Members;
 pub const PARSE_ERROR: i64 = -32700;
 /// JSON-RPC: the JSON is no request.
 pub const INVALID_REQUEST: i64 = -32600;
+/// JSON-RPC: the server failed.
+pub const INTERNAL_ERROR: i64 = -32603;
 
 /// What a line of the client is.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// Bytes of the beginning and of the end of an overlong line that are kept, to find the id of the answer in them.
 const EDGE: usize = 256;
-/// A line longer than this many limits is no line: the child is cut off.
+/// A line longer than this many limits is no line: the other side is cut off.
 const ENDLESS: u64 = 3;
 /// Least free room before a read.
 const FIRST_READ: usize = 8 << 10;
@@ -41,6 +41,8 @@ pub(crate) struct Lines<R> {
     room: usize,
     /// The line being discarded, if any.
     over: Option<Over>,
+    /// A line longer than this ends the stream.
+    endless: u64,
 }
 
 #[derive(Debug)]
@@ -52,7 +54,13 @@ struct Over {
 impl<R: AsyncRead + Unpin> Lines<R> {
     /// Lines of `reader`, each of at most `limit` bytes.
     pub(crate) fn new(reader: R, limit: usize) -> Lines<R> {
-        Lines { reader, limit, buffer: BytesMut::new(), scanned: 0, room: FIRST_READ, over: None }
+        let endless = ENDLESS.saturating_mul(limit as u64);
+        Lines { reader, limit, buffer: BytesMut::new(), scanned: 0, room: FIRST_READ, over: None, endless }
+    }
+
+    /// The same for a side that is never cut off: an overlong line is discarded for as long as it goes on.
+    pub(crate) fn unending(reader: R, limit: usize) -> Lines<R> {
+        Lines { endless: u64::MAX, ..Lines::new(reader, limit) }
     }
 
     /// The next line; `None` at the end of the stream.
@@ -122,7 +130,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         if end.is_some() {
             return Ok(self.over.take().map(|over| Line::OverEnd { tail: over.tail.freeze(), size: over.size }));
         }
-        if over.size > ENDLESS.saturating_mul(self.limit as u64) {
+        if over.size > self.endless {
             let text = format!("wrote a line of more than {} bytes that does not end", over.size);
             return Err(io::Error::new(io::ErrorKind::InvalidData, text));
         }

@@ -5,8 +5,7 @@ use std::io::{self, IoSlice};
 
 use bytes::{Buf as _, Bytes};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::frame::Frame;
@@ -23,23 +22,43 @@ const SLICES: usize = 64;
 /// Sends frames to the client.
 #[derive(Debug, Clone)]
 pub struct Outbox {
-    queue: mpsc::Sender<Frame>,
+    queue: mpsc::Sender<Item>,
     closed: CancellationToken,
+}
+
+#[derive(Debug)]
+enum Item {
+    Frame(Frame),
+    /// To be told when everything before it is written.
+    Flush(oneshot::Sender<()>),
 }
 
 impl Outbox {
     /// Starts the task that writes to `writer`. It ends when every [`Outbox`] is gone and all is written, or when
     /// the client no longer reads.
-    pub fn start<W: AsyncWrite + Unpin + Send + 'static>(writer: W) -> (Outbox, JoinHandle<()>) {
-        let (queue, frames) = mpsc::channel(QUEUE);
+    pub fn start<W: AsyncWrite + Unpin + Send + 'static>(writer: W) -> Outbox {
+        let (queue, items) = mpsc::channel(QUEUE);
         let closed = CancellationToken::new();
-        let task = tokio::spawn(write_all(writer, frames, closed.clone()));
-        (Outbox { queue, closed }, task)
+        tokio::spawn(write_all(writer, items, closed.clone()));
+        Outbox { queue, closed }
     }
 
-    /// Queues a frame. Frames to a client that is gone are dropped.
+    /// Queues a frame, when there is room. Frames to a client that is gone are dropped.
     pub async fn send(&self, frame: Frame) {
-        let _ = self.queue.send(frame).await;
+        let _ = self.queue.send(Item::Frame(frame)).await;
+    }
+
+    /// Queues a frame if there is room.
+    pub fn try_send(&self, frame: Frame) {
+        let _ = self.queue.try_send(Item::Frame(frame));
+    }
+
+    /// Resolves when what was queued before is written, or the client no longer reads.
+    pub async fn flush(&self) {
+        let (written, waiting) = oneshot::channel();
+        if self.queue.send(Item::Flush(written)).await.is_ok() {
+            let _ = waiting.await;
+        }
     }
 
     /// Resolves when the client no longer reads.
@@ -48,35 +67,49 @@ impl Outbox {
     }
 }
 
-async fn write_all<W: AsyncWrite + Unpin>(mut writer: W, mut frames: mpsc::Receiver<Frame>, closed: CancellationToken) {
+async fn write_all<W: AsyncWrite + Unpin>(mut writer: W, mut items: mpsc::Receiver<Item>, closed: CancellationToken) {
     let _closed = closed.drop_guard();
     let mut small = Vec::new();
-    let mut next = frames.recv().await;
-    while let Some(frame) = next.take() {
-        let written = if frame.len() < SMALL {
-            small.clear();
-            append(&mut small, &frame);
-            while small.len() < BATCH {
-                match frames.try_recv() {
-                    Ok(more) if more.len() < SMALL => append(&mut small, &more),
-                    Ok(more) => {
-                        next = Some(more);
-                        break;
+    while let Some(mut next) = items.recv().await {
+        // What waits already is joined, as long as it is small: many short answers are one write.
+        loop {
+            match next {
+                Item::Frame(frame) if frame.len() < SMALL => append(&mut small, &frame),
+                Item::Frame(frame) => {
+                    if write(&mut writer, &mut small).await.is_err()
+                        || write_segments(&mut writer, frame.0).await.is_err()
+                    {
+                        return;
                     }
-                    Err(_) => break,
+                }
+                Item::Flush(written) => {
+                    if write(&mut writer, &mut small).await.is_err() || writer.flush().await.is_err() {
+                        return;
+                    }
+                    let _ = written.send(());
                 }
             }
-            writer.write_all(&small).await
-        } else {
-            write_segments(&mut writer, frame.0).await
-        };
-        if written.is_err() || writer.flush().await.is_err() {
+            match items.try_recv() {
+                Ok(more) if small.len() < BATCH => next = more,
+                Ok(more) => {
+                    if write(&mut writer, &mut small).await.is_err() {
+                        return;
+                    }
+                    next = more;
+                }
+                Err(_) => break,
+            }
+        }
+        if write(&mut writer, &mut small).await.is_err() || writer.flush().await.is_err() {
             return;
         }
-        if next.is_none() {
-            next = frames.recv().await;
-        }
     }
+}
+
+async fn write<W: AsyncWrite + Unpin>(writer: &mut W, small: &mut Vec<u8>) -> io::Result<()> {
+    writer.write_all(small).await?;
+    small.clear();
+    Ok(())
 }
 
 fn append(small: &mut Vec<u8>, frame: &Frame) {
@@ -113,7 +146,7 @@ mod tests {
     #[tokio::test]
     async fn frames_arrive_whole_and_in_order_whatever_their_size() {
         let (near, mut far) = tokio::io::duplex(1000);
-        let (outbox, task) = Outbox::start(near);
+        let outbox = Outbox::start(near);
         let mut expected = Vec::new();
         let mut frames = Vec::new();
         for n in 0..200usize {
@@ -126,18 +159,18 @@ mod tests {
             for frame in frames {
                 outbox.send(frame).await;
             }
+            outbox.flush().await;
         });
         let mut read = Vec::new();
         far.read_to_end(&mut read).await.unwrap();
         sender.await.unwrap();
-        task.await.unwrap();
         assert!(read == expected);
     }
 
     #[tokio::test]
     async fn a_client_that_is_gone_closes_the_way() {
         let (near, far) = tokio::io::duplex(10);
-        let (outbox, _) = Outbox::start(near);
+        let outbox = Outbox::start(near);
         drop(far);
         for _ in 0..QUEUE * 2 {
             outbox.send(Frame::notification("x", None)).await;
