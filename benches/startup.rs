@@ -50,16 +50,19 @@ fn pinned(arguments: &[String]) -> bool {
 fn run(runs: usize, check: bool) -> Fallible<()> {
     let program = build_evokore()?;
     let empty = build_empty()?;
+    // Where no configuration and no `.env` lies.
+    std::env::set_current_dir("/")?;
     let mut table = Vec::new();
-    for (name, requests, socket) in [
+    for (name, requests, sockets) in [
         ("handshake, sockets", HANDSHAKE, true),
         ("handshake, pipes", HANDSHAKE, false),
         ("2026-07-28, sockets", MODERN, true),
+        ("2026-07-28, pipes", MODERN, false),
     ] {
         let mut row = Row { name, ..Row::default() };
         for n in 0..runs + runs / 10 {
-            let baseline = time_empty(&empty)?;
-            let sample = time_evokore(&program, requests, socket)?;
+            let baseline = time_empty(&empty, sockets)?;
+            let sample = time_evokore(&program, requests, sockets)?;
             if n >= runs / 10 {
                 row.baseline.push(baseline);
                 row.greeting.push(sample.greeting);
@@ -130,29 +133,36 @@ const MODERN: &str = concat!(
     "\n"
 );
 
+/// The far ends of a client's streams, for the program.
+struct Far {
+    stdin: OwnedFd,
+    stdout: OwnedFd,
+}
+
+type Near = (Box<dyn std::io::Write>, Box<dyn std::io::Read>);
+
+fn streams(sockets: bool) -> Fallible<(Near, Far)> {
+    if sockets {
+        let ((to, stdin), (from, stdout)) = (UnixStream::pair()?, UnixStream::pair()?);
+        Ok(((Box::new(to), Box::new(from)), Far { stdin: stdin.into(), stdout: stdout.into() }))
+    } else {
+        let ((stdin, to), (from, stdout)) = (std::io::pipe()?, std::io::pipe()?);
+        Ok(((Box::new(to), Box::new(from)), Far { stdin: stdin.into(), stdout: stdout.into() }))
+    }
+}
+
+/// Starts either program, in the same way: no folder and no variable is changed for it, which would fork this process
+/// instead of spawning.
+fn spawn(program: &Path, far: Far) -> Fallible<Child> {
+    Ok(Command::new(program).stdin(far.stdin).stdout(far.stdout).stderr(Stdio::null()).spawn()?)
+}
+
 /// The requests are in the streams before the program starts, as a client that does not wait would have it.
-fn time_evokore(program: &Path, requests: &str, socket: bool) -> Fallible<Sample> {
-    let (mut to, stdin): (Box<dyn std::io::Write>, OwnedFd) = if socket {
-        let (near, far) = UnixStream::pair()?;
-        (Box::new(near), far.into())
-    } else {
-        let (far, near) = std::io::pipe()?;
-        (Box::new(near), far.into())
-    };
-    let (mut from, stdout): (Box<dyn std::io::Read>, OwnedFd) = if socket {
-        let (near, far) = UnixStream::pair()?;
-        (Box::new(near), far.into())
-    } else {
-        let (near, far) = std::io::pipe()?;
-        (Box::new(near), far.into())
-    };
+fn time_evokore(program: &Path, requests: &str, sockets: bool) -> Fallible<Sample> {
+    let ((mut to, mut from), far) = streams(sockets)?;
     to.write_all(requests.as_bytes())?;
-    let mut command = Command::new(program);
-    command.stdin(stdin).stdout(stdout).stderr(Stdio::null()).current_dir("/");
     let start = Instant::now();
-    let mut child = command.spawn()?;
-    // The far ends belong to the child alone.
-    drop(command);
+    let mut child = spawn(program, far)?;
     let mut answers = Vec::with_capacity(1 << 20);
     let mut chunk = vec![0; 1 << 18];
     let mut ends = Vec::new();
@@ -189,10 +199,10 @@ fn resident(child: &Child) -> Fallible<u64> {
     Ok(line.trim().trim_end_matches(" kB").parse()?)
 }
 
-fn time_empty(program: &Path) -> Fallible<f64> {
-    let mut command = Command::new(program);
+fn time_empty(program: &Path, sockets: bool) -> Fallible<f64> {
+    let (_near, far) = streams(sockets)?;
     let start = Instant::now();
-    command.spawn()?.wait()?;
+    spawn(program, far)?.wait()?;
     Ok(start.elapsed().as_secs_f64() * 1e6)
 }
 

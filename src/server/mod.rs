@@ -32,6 +32,7 @@ use handler::Handler;
 use in_flight::InFlight;
 use lane::Protocol;
 use notify::{ClientNotifier, Subscribers};
+use stdio::Streams;
 
 /// Longest line of the client, in bytes.
 pub const MAX_LINE: usize = 64 << 20;
@@ -61,9 +62,10 @@ pub fn run(app: &Arc<App>, children: ChildSettings) -> std::io::Result<()> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().max_io_events_per_tick(IO_EVENTS).build()?;
     runtime.block_on(async {
-        let (input, output) = stdio::open();
+        let Streams { input, output, modes } = stdio::open();
         let start = || Children::start(CATALOG.servers, children, app.clone());
         serve(app, start, input, output, terminated()).await;
+        drop(modes);
     });
     // A blocking read of a terminal cannot be cancelled; the process must end all the same.
     runtime.shutdown_background();
