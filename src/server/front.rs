@@ -25,6 +25,7 @@ use crate::session::Session;
 use crate::wire::envelope::{self, INTERNAL_ERROR, INVALID_REQUEST, Incoming, Text};
 use crate::wire::frame::Frame;
 use crate::wire::outbox::Outbox;
+use crate::wire::salvage;
 use evokore_catalog::permission::Access;
 use evokore_catalog::profile::SchemaMode;
 
@@ -67,9 +68,10 @@ impl Front {
         }
     }
 
-    /// A line over the limit came in.
-    pub(super) async fn too_long(&self, limit: usize) {
-        self.error(None, INVALID_REQUEST, &format!("the line is longer than {limit} bytes")).await;
+    /// A line over the limit of bytes came in; its beginning and its end may tell whose request it was.
+    pub(super) async fn too_long(&self, head: &[u8], tail: &[u8], limit: usize) {
+        let id = salvage::request_id(head, tail);
+        self.error(id, INVALID_REQUEST, &format!("the line is longer than {limit} bytes")).await;
     }
 
     async fn notification(&self, method: &str, params: Option<&RawValue>, line: &[u8]) {

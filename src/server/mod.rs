@@ -17,6 +17,7 @@ mod tool_call;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, timeout_at};
 
@@ -114,6 +115,7 @@ pub async fn serve(
 
 async fn read_lines(front: &Front, mut boot: Boot<'_, impl FnOnce() -> Children>, input: impl AsyncRead + Unpin) {
     let mut lines = Lines::unending(input, MAX_LINE);
+    let mut over = Bytes::new();
     loop {
         let line = tokio::select! {
             biased;
@@ -131,8 +133,8 @@ async fn read_lines(front: &Front, mut boot: Boot<'_, impl FnOnce() -> Children>
                 front.line(&line).await;
                 boot.answered = true;
             }
-            Ok(Some(Line::Over { .. })) => front.too_long(MAX_LINE).await,
-            Ok(Some(Line::OverEnd { .. })) => {}
+            Ok(Some(Line::Over { head, .. })) => over = head,
+            Ok(Some(Line::OverEnd { tail, .. })) => front.too_long(&over, &tail, MAX_LINE).await,
             Ok(None) => return,
             Err(error) => {
                 log::warn(&format!("the client's stream ends: {error}"));

@@ -100,7 +100,7 @@ fn classify<'a>(members: &Members<'a>) -> Incoming<'a> {
 }
 
 /// Strings and integers are ids; `null` and fractions are not (base protocol, Requests).
-fn is_id(id: &str) -> bool {
+pub(super) fn is_id(id: &str) -> bool {
     id.starts_with('"') || id.strip_prefix('-').unwrap_or(id).bytes().all(|byte| byte.is_ascii_digit())
 }
 

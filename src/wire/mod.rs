@@ -4,3 +4,4 @@ pub mod envelope;
 pub mod frame;
 pub(crate) mod lines;
 pub mod outbox;
+pub(crate) mod salvage;
