@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use crate::calls::approval::Approvals;
-use crate::child::{ChildSink, ChildTool, Children, SkippedTool};
+use crate::catalog::CATALOG;
+use crate::child::{ChildSink, ChildStatus, ChildTool, Children, SkippedTool};
 use crate::listing::live;
 use crate::listing::merged::Merged;
 use crate::listing::projection;
@@ -49,6 +50,14 @@ impl App {
     /// The child servers. Before [`App::set_children`] there are none.
     pub fn children(&self) -> Children {
         self.children.get().cloned().unwrap_or_else(Children::none)
+    }
+
+    /// What every configured server is doing, in configured order, whether they have been started or not.
+    pub fn server_status(&self) -> Vec<ChildStatus> {
+        match self.children.get() {
+            Some(children) => children.status(),
+            None => CATALOG.servers.iter().map(ChildStatus::before_start).collect(),
+        }
     }
 
     /// Hands over the child servers, once.
@@ -114,4 +123,49 @@ impl ChildSink for App {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // No code that could panic runs under these locks, so a poisoned one still holds a consistent value.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, json};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::calls::outcome::Outcome;
+    use crate::calls::{CallContext, Era};
+    use crate::catalog::NativeTool;
+    use crate::child::Status;
+    use crate::{native, resources};
+
+    fn ids(servers: &Value) -> Vec<&str> {
+        let servers = servers.as_array().expect("a list of servers");
+        servers.iter().map(|server| server["id"].as_str().expect("an id")).collect()
+    }
+
+    #[tokio::test]
+    async fn every_server_is_accounted_for_before_any_is_started() {
+        let (settings, _) = Settings::resolve(&CATALOG, &|_| None).expect("the defaults");
+        let app = App::new(settings, Library::default());
+        let mut configured: Vec<&str> = CATALOG.servers.iter().map(|spec| spec.id).collect();
+        assert!(!configured.is_empty());
+
+        let document = resources::read(&app, "evokore://server/status").expect("it is listed");
+        let text = document["contents"][0]["text"].as_str().expect("a text");
+        let overview: Value = serde_json::from_str(text).expect("JSON");
+        assert_eq!(ids(&overview["childServers"]), configured);
+
+        let ctx =
+            CallContext { app, session: None, era: Era::Modern, progress: None, cancelled: CancellationToken::new() };
+        let answer = native::call(NativeTool::ProxyServerStatus, &Map::new(), &ctx).await.into_outcome();
+        let Outcome::Result(bytes) = answer else { panic!("{answer:?}") };
+        let answer: Value = serde_json::from_slice(&bytes).expect("JSON");
+        let status = &answer["structuredContent"];
+        configured.sort_unstable();
+        assert_eq!((ids(&status["servers"]), &status["totalServers"]), (configured, &json!(CATALOG.servers.len())));
+
+        let about_to_start = CATALOG.servers.iter().filter(|spec| !spec.disabled).count();
+        let told = ctx.app.server_status();
+        let booting = told.iter().filter(|server| server.status == Status::Booting && server.reason.is_none());
+        assert_eq!(booting.count(), about_to_start, "every enabled server of this repository is eager");
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use evokore_catalog::server::Transport;
+use evokore_catalog::server::{Boot, ServerSpec, Transport};
 
 use super::server::{Phase, Server};
 use super::tools::SkippedTool;
@@ -86,12 +86,54 @@ pub enum ConnectionType {
     Http,
 }
 
+impl ConnectionType {
+    fn of(spec: &ServerSpec) -> ConnectionType {
+        match spec.transport {
+            Transport::Stdio { .. } => ConnectionType::Stdio,
+            Transport::Http { .. } => ConnectionType::Http,
+        }
+    }
+}
+
+/// Why a server that is switched off is not connected.
+const SWITCHED_OFF: &str = "`disabled` is true in its entry";
+/// Why a lazy server is not connected before it is needed.
+const ON_DEMAND: &str = "starts on its first call";
+
 impl ChildStatus {
+    /// The state of a server before [`Children::start`](super::Children::start): as right after it, since servers are
+    /// started as soon as that delays no answer.
+    pub(crate) fn before_start(spec: &ServerSpec) -> ChildStatus {
+        let (status, reason) = match (spec.disabled, spec.boot) {
+            (true, _) => (Status::Disabled, Some(SWITCHED_OFF.to_owned())),
+            (false, Boot::Lazy) => (Status::Disconnected, Some(ON_DEMAND.to_owned())),
+            (false, Boot::Eager) => (Status::Booting, None),
+        };
+        ChildStatus {
+            id: spec.id,
+            status,
+            connection_type: ConnectionType::of(spec),
+            error_count: 0,
+            last_ping: None,
+            registered_tools: 0,
+            restarts: 0,
+            reason,
+            server: String::new(),
+            protocol: String::new(),
+            skipped_tools: Vec::new(),
+            notes: Vec::new(),
+            noise_lines: 0,
+            noise: None,
+            stray_messages: 0,
+            stderr_tail: String::new(),
+        }
+    }
+
     /// The state of `server` at this moment.
     pub(super) fn of(server: &Server) -> ChildStatus {
         let (status, reason) = match server.phase() {
-            Phase::Disabled => (Status::Disabled, Some("`disabled` is true in its entry".to_owned())),
-            Phase::Idle => (Status::Disconnected, Some("starts on its first call".to_owned())),
+            Phase::Disabled => (Status::Disabled, Some(SWITCHED_OFF.to_owned())),
+            Phase::Idle => (Status::Disconnected, Some(ON_DEMAND.to_owned())),
             Phase::Booting => (Status::Booting, None),
             Phase::Late => {
                 let limit = super::error::seconds(server.boot_timeout);
@@ -110,10 +152,7 @@ impl ChildStatus {
         ChildStatus {
             id: server.spec.id,
             status,
-            connection_type: match server.spec.transport {
-                Transport::Stdio { .. } => ConnectionType::Stdio,
-                Transport::Http { .. } => ConnectionType::Http,
-            },
+            connection_type: ConnectionType::of(server.spec),
             error_count: facts.errors,
             last_ping: stats.last_heard(),
             registered_tools: facts.registered,

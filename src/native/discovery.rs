@@ -170,7 +170,7 @@ pub(super) fn proxy_server_status(
     arguments: &Map<String, Value>,
     ctx: &CallContext,
 ) -> Result<NativeResult, NativeResult> {
-    let mut servers: Vec<ChildStatus> = ctx.app.children().status();
+    let mut servers: Vec<ChildStatus> = ctx.app.server_status();
     servers.sort_by(|a, b| a.id.cmp(b.id));
     if let Some(id) = arguments::optional_text(arguments, "server_id")? {
         let known: Vec<String> = servers.iter().map(|server| server.id.to_string()).collect();

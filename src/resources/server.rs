@@ -60,27 +60,11 @@ impl Child {
     }
 }
 
-/// A server that nobody has looked at yet: servers are started when that delays no answer.
-fn about_to_start(spec: &ServerSpec) -> Child {
-    Child {
-        id: spec.id,
-        status: if spec.disabled { Status::Disabled } else { Status::Booting },
-        connection_type: match spec.transport {
-            Transport::Stdio { .. } => ConnectionType::Stdio,
-            Transport::Http { .. } => ConnectionType::Http,
-        },
-        registered_tool_count: 0,
-        error_count: 0,
-    }
-}
-
 /// The state of this moment.
 pub fn overview(app: &App) -> Overview {
     let settings = &app.settings;
     let merged = app.merged();
     let usable = merged.iter().filter(|tool| tool.is_listable() && projection::is_permitted(settings, *tool));
-    let mut known: BTreeMap<&str, Child> =
-        app.children().status().into_iter().map(|status| (status.id, Child::of(&status))).collect();
     Overview {
         version: env!("CARGO_PKG_VERSION"),
         discovery_mode: settings.mode.name(),
@@ -88,11 +72,7 @@ pub fn overview(app: &App) -> Overview {
         role: settings.role.map(|role| role.name),
         tool_count: usable.count(),
         skill_count: app.skills.snapshot().len(),
-        child_servers: CATALOG
-            .servers
-            .iter()
-            .map(|spec| known.remove(spec.id).unwrap_or_else(|| about_to_start(spec)))
-            .collect(),
+        child_servers: app.server_status().iter().map(Child::of).collect(),
     }
 }
 

@@ -234,7 +234,7 @@ fn without_mark(line: &[u8]) -> &[u8] {
 }
 
 fn is_booting(app: &App) -> bool {
-    app.children().status().iter().any(|server| server.status == Status::Booting)
+    app.server_status().iter().any(|server| server.status == Status::Booting)
 }
 
 fn cursor(params: Option<&RawValue>) -> Result<Option<Cow<'_, str>>, &'static str> {

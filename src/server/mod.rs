@@ -167,9 +167,10 @@ impl<'a, F: FnOnce() -> Children> Boot<'a, F> {
         tokio::time::sleep_until(if self.answered { quiet.min(self.deadline) } else { self.deadline }).await;
     }
 
-    /// Whether the children must be started before this line is dealt with: a call may be for a child.
+    /// Whether the children must be started before this line is dealt with: a call may be for a child. Some JSON
+    /// writers escape the slash of `tools/call`, so what follows it decides.
     fn must_precede(&self, line: &[u8]) -> bool {
-        self.start.is_some() && (Instant::now() >= self.deadline || memchr::memmem::find(line, b"tools/call").is_some())
+        self.start.is_some() && (Instant::now() >= self.deadline || memchr::memmem::find(line, b"/call").is_some())
     }
 
     fn start(&mut self) {

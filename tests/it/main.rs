@@ -5,3 +5,4 @@ mod cli;
 mod clients;
 mod env;
 mod readme;
+mod start;
