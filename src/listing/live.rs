@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use evokore_catalog::documents;
 use evokore_catalog::name;
 use evokore_catalog::render::{self, Definition};
 use evokore_catalog::search::{Document, Segment, write_segment};
@@ -65,8 +66,8 @@ fn render_tool(id: &str, tool: &ChildTool) -> Result<(LiveTool, Document), Strin
     let exposed = exposed_name(id, &tool.name);
     let full = render::render_full(&definition, &exposed);
     let deferred = if fault.is_some() { full.clone() } else { render::render_deferred(&definition, &exposed) };
-    let document =
-        Document::of_tool(&exposed, &definition.description(), &definition.value("inputSchema").unwrap_or(Value::Null));
+    // As the build does it for locked tools, so that a tool is found by the same words before and after its boot.
+    let document = documents::of_tool(&exposed, &full);
     let live = LiveTool {
         original: tool.name.as_str().into(),
         description: definition.description().into(),
@@ -141,7 +142,27 @@ fn hints(found: Value) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use evokore_catalog::search::{Options, Scratch, search};
+
     use super::*;
+
+    #[test]
+    fn live_tools_are_found_by_the_words_of_locked_ones() {
+        let raw = r#"{"name":"fcst","title":"Weather report","description":"Tells rain.","inputSchema":{"type":"object",
+            "properties":{"city":{"type":"string"}}}}"#;
+        let raw = RawValue::from_string(raw.to_owned()).expect("it is JSON");
+        let tool = ChildTool { name: "fcst".to_owned(), raw };
+        let (live, skipped) = render(0, std::slice::from_ref(&tool));
+        assert!(skipped.is_empty());
+        let live = live.index.expect("one tool can be indexed");
+        let locked = documents::of_tool(&exposed_name(CATALOG.servers[0].id, "fcst"), tool.raw.get());
+        let locked = Segment::new(write_segment(&[locked]).expect("it fits")).expect("it can be read");
+        assert_eq!(live.vocabulary(), locked.vocabulary());
+        for query in ["fcst", "weather report", "rain", "city"] {
+            let hits = search(&[&live], query, &Options::default(), &mut Scratch::default());
+            assert_eq!(hits.ranked.len(), 1, "{query}");
+        }
+    }
 
     #[test]
     fn mends_what_would_cost_the_whole_list() {
