@@ -8,12 +8,15 @@
 //! fewer samples. Only a start that does not work fails the last, so it can run on a busy machine.
 
 use std::error::Error;
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
+
+use serde_json::Value;
 
 /// Most that the medians may be of the baseline's, and most kilobytes.
 const TARGETS: Targets = Targets { greeting: 1.6, list: 1.8, memory: 5120.0 };
@@ -35,7 +38,7 @@ fn main() -> Fallible<()> {
     let (evokore, empty) = (build_evokore()?, build_empty()?);
     pin();
     let mut rows = CONVERSATIONS.map(|conversation| Row { conversation, samples: Vec::new() });
-    let mut answers = Answers::default();
+    let mut answers = Answers::new();
     for n in 0..WARM_UP + if has("--quick") { 40 } else { 1000 } {
         for row in &mut rows {
             let sample = row.conversation.sample(&empty, &evokore, &mut answers)?;
@@ -118,7 +121,7 @@ impl Conversation {
 
         let mut started = self.start(evokore)?;
         let [greeting, list] = answers.read(&mut started)?;
-        let memory = resident(&started.child)?;
+        let memory = started.memory()?;
         drop(started.to);
         started.child.wait()?;
         Ok(Sample { empty, greeting, list, memory })
@@ -126,17 +129,150 @@ impl Conversation {
 
     /// Starts a program. The requests lie in its stream before it runs, as a client that does not wait would have it.
     fn start(&self, program: &Path) -> Fallible<Started> {
-        let ((mut to, stdin), (stdout, from)) = (self.streams.pair()?, self.streams.pair()?);
-        let (stdin, stdout) = match self.streams {
-            Streams::Sockets => (stdin, stdout),
-            Streams::Pipes => (stdin, stdout),
-        };
+        let ((stdin, mut to), (from, stdout)) = (self.streams.pair()?, self.streams.pair()?);
         to.write_all(self.requests.as_bytes())?;
         let mut command = Command::new(program);
         command.stdin(stdin).stdout(stdout).stderr(Stdio::null()).env_clear().env("HOME", "/nonexistent");
         let at = Instant::now();
         let child = command.spawn()?;
-        // `command` goes, and with it the program's ends of the streams, which are the child's alone from here on.
+        // With `command` go the child's ends of the streams: from here on they are its own.
         Ok(Started { at, child, to, from })
     }
+}
+
+impl Streams {
+    /// The end to read from and the end to write to.
+    fn pair(self) -> std::io::Result<(File, File)> {
+        match self {
+            Streams::Sockets => UnixStream::pair().map(|(read, write)| (open(read), open(write))),
+            Streams::Pipes => std::io::pipe().map(|(read, write)| (open(read), open(write))),
+        }
+    }
+}
+
+fn open(end: impl Into<OwnedFd>) -> File {
+    File::from(end.into())
+}
+
+/// A program that runs.
+struct Started {
+    at: Instant,
+    child: Child,
+    to: File,
+    from: File,
+}
+
+impl Started {
+    fn elapsed(&self) -> f64 {
+        self.at.elapsed().as_secs_f64() * 1e6
+    }
+
+    /// Resident kilobytes.
+    fn memory(&self) -> Fallible<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+        Ok(line.trim().trim_end_matches(" kB").parse()?)
+    }
+}
+
+/// What a program answers. One buffer for all samples: the pages of a fresh one would come in while the clock runs.
+struct Answers {
+    buffer: Vec<u8>,
+    len: usize,
+}
+
+impl Answers {
+    fn new() -> Answers {
+        // Not zeros: those would be pages that are not there yet.
+        Answers { buffer: vec![b'\n'; 4 << 20], len: 0 }
+    }
+
+    /// Reads two answers and tells when each was complete.
+    fn read(&mut self, started: &mut Started) -> Fallible<[f64; 2]> {
+        self.len = 0;
+        let mut ends = Vec::with_capacity(2);
+        while ends.len() < 2 {
+            let n = started.from.read(&mut self.buffer[self.len..])?;
+            if n == 0 {
+                return Err("evokore ended without its answers".into());
+            }
+            let now = started.elapsed();
+            let lines = memchr::memchr_iter(b'\n', &self.buffer[self.len..self.len + n]).count();
+            ends.extend(std::iter::repeat_n(now, lines));
+            self.len += n;
+        }
+        Ok([ends[0], ends[1]])
+    }
+
+    fn check(&self) -> Fallible<()> {
+        let lines = self.buffer[..self.len].split(|byte| *byte == b'\n').take(2);
+        let lines: Vec<Value> = lines.map(serde_json::from_slice).collect::<Result<_, _>>()?;
+        let [first, second] = &lines[..] else { return Err("not two answers".into()) };
+        let tools = second["result"]["tools"].as_array().map_or(0, Vec::len);
+        if first["id"] != 1 || first["result"].is_null() || second["id"] != 2 || tools < TOOLS {
+            return Err(format!("wrong answers: {tools} tools, and first {first}").into());
+        }
+        Ok(())
+    }
+}
+
+struct Row {
+    conversation: Conversation,
+    samples: Vec<Sample>,
+}
+
+/// Prints the table and tells whether every row is within the targets.
+#[expect(clippy::print_stdout, reason = "a bench talks to a person")]
+fn report(rows: &[Row]) -> bool {
+    let empty = median(rows.iter().flat_map(|row| &row.samples).map(|sample| sample.empty));
+    println!("empty static C program, spawn to end: {empty:.0} µs (median of each row below)\n");
+    println!("                      first answer          tools/list            memory");
+    let mut met = true;
+    for Row { conversation, samples } in rows {
+        let empty = median(samples.iter().map(|sample| sample.empty));
+        let greeting = median(samples.iter().map(|sample| sample.greeting));
+        let list = median(samples.iter().map(|sample| sample.list));
+        let memory = median(samples.iter().map(|sample| sample.memory));
+        println!(
+            "{:<20}  {greeting:>4.0} µs = {:.2} × empty  {list:>4.0} µs = {:.2} × empty  {memory:.0} kB",
+            conversation.name,
+            greeting / empty,
+            list / empty,
+        );
+        met &= greeting <= TARGETS.greeting * empty && list <= TARGETS.list * empty && memory <= TARGETS.memory;
+    }
+    let Targets { greeting, list, memory } = TARGETS;
+    println!("targets               ≤ {greeting} ×               ≤ {list} ×               ≤ {memory:.0} kB");
+    met
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The static executable with the configuration of this bench.
+fn build_evokore() -> Fallible<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("startup");
+    let status = Command::new(env!("CARGO"))
+        .args(["static", "--quiet", "--target-dir"])
+        .arg(&target)
+        .env("EVOKORE_CONFIG_DIR", "benches/startup-config")
+        .env_remove("RUSTFLAGS")
+        .current_dir(root)
+        .status()?;
+    if !status.success() {
+        return Err("`cargo static` failed".into());
+    }
+    Ok(target.join("x86_64-unknown-linux-gnu/release/evokore"))
+}
+
+fn build_empty() -> Fallible<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (source, program) = (folder.join("empty.c"), folder.join("empty"));
+    std::fs::write(&source, "int main(void) { return 0; }\n")?;
+    let status = Command::new("gcc").args(["-O2", "-static", "-o"]).arg(&program).arg(&source).status()?;
+    if status.success() { Ok(program) } else { Err("gcc failed".into()) }
 }

@@ -4,5 +4,6 @@ mod child;
 mod cli;
 mod clients;
 mod env;
+mod front;
 mod readme;
 mod start;

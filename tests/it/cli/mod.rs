@@ -80,6 +80,11 @@ impl Sandbox {
     /// Makes `npx` start the test server, so that the configured server `fs` comes up without Node or a network.
     /// Gives back whether this machine can: it needs Python.
     pub(crate) fn with_fs_server(&mut self) -> bool {
+        self.with_fs_server_that(&[])
+    }
+
+    /// The same with these habits of the test server.
+    pub(crate) fn with_fs_server_that(&mut self, habits: &[&str]) -> bool {
         let output = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
         let Some(python) = output.ok().filter(|output| output.status.success()) else {
             let ci = std::env::var("CI").is_ok_and(|value| value == "true");
@@ -89,7 +94,8 @@ impl Sandbox {
         };
         let python = String::from_utf8(python.stdout).unwrap();
         let server = repository().join("tests/it/support/child.py");
-        self.write("bin/npx", format!("#!/bin/sh\nexec '{}' '{}'\n", python.trim(), server.display()));
+        let habits: String = habits.iter().map(|habit| format!(" '{habit}'")).collect();
+        self.write("bin/npx", format!("#!/bin/sh\nexec '{}' '{}'{habits}\n", python.trim(), server.display()));
         #[cfg(unix)]
         fs::set_permissions(self.path("bin/npx"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         true
@@ -100,13 +106,17 @@ impl Sandbox {
         self.run_with(arguments, "")
     }
 
+    /// `evokore` with `arguments`, yet to be started.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evokore"));
+        command.args(arguments).env_clear().envs(self.variables.iter().cloned()).current_dir(self.path("work"));
+        command
+    }
+
     /// Runs `evokore` with `arguments` and `input` on stdin.
     pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Ran {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_evokore"))
-            .args(arguments)
-            .env_clear()
-            .envs(self.variables.iter().cloned())
-            .current_dir(self.path("work"))
+        let mut process = self
+            .command(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -7,6 +7,11 @@
   once         ... but only in its first run (remembers in the file named by STATE)
   split        cuts its answers into pieces of one byte
   half         closes its stdout when a tool is called and stays alive
+  late=FILE    answers nothing until FILE is there
+  more         has further tools: `progress` reports three times and answers; `wait` answers when it is cancelled, which
+               nobody reads, and writes FILE, its argument; `grow` says fifty times that its list has changed, and
+               has one more tool from then on
+  secret=TEXT  nothing: a secret among the arguments
 
 Tool `about` tells about the process, `echo` gives its arguments back, `huge` as many megabytes as asked for.
 """
@@ -19,6 +24,7 @@ import sys
 import time
 
 HABITS = set(sys.argv[1:])
+GROWN = []
 
 
 def start():
@@ -49,6 +55,36 @@ def send(message):
         out.flush()
 
 
+def habit(name):
+    """The value of a habit that has one."""
+    return next((text.split("=", 1)[1] for text in HABITS if text.startswith(name + "=")), None)
+
+
+def tools():
+    more = ["progress", "wait", "grow"] + GROWN if "more" in HABITS else []
+    return [{"name": name, "inputSchema": {"type": "object"}} for name in ["about", "echo", "huge"] + more]
+
+
+def call_more(name, params, id):
+    """The tools that talk on while they run."""
+    if name == "progress":
+        token = params.get("_meta", {}).get("progressToken")
+        for n in range(3):
+            report = {"progressToken": token, "progress": n, "total": 3, "message": "step %d" % n}
+            send({"jsonrpc": "2.0", "method": "notifications/progress", "params": report})
+    if name == "grow":
+        GROWN.append("grown%d" % len(GROWN))
+        for n in range(50):
+            send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    if name == "wait":
+        for line in sys.stdin.buffer:
+            message = json.loads(line)
+            if message.get("method") == "notifications/cancelled" and message["params"]["requestId"] == id:
+                with open(params["arguments"]["file"], "w") as file:
+                    file.write("cancelled")
+                break
+
+
 def call(name, arguments, grandchild):
     if "crash" in HABITS and first_time():
         sys.stderr.write("fatal: out of luck\n")
@@ -76,6 +112,8 @@ def first_time():
 
 def main():
     grandchild = start()
+    while habit("late") and not os.path.exists(habit("late")):
+        time.sleep(0.01)
     for line in sys.stdin.buffer:
         message = json.loads(line)
         method, params = message.get("method"), message.get("params", {})
@@ -83,10 +121,11 @@ def main():
             continue
         if method == "initialize":
             version = params["protocolVersion"]
-            result = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "test", "version": "1"}}
+            result = {"protocolVersion": version, "capabilities": {"tools": {"listChanged": True}}, "serverInfo": {"name": "test", "version": "1"}}
         elif method == "tools/list":
-            result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ("about", "echo", "huge")]}
+            result = {"tools": tools()}
         else:
+            call_more(params["name"], params, message["id"])
             result = call(params["name"], params.get("arguments", {}), grandchild)
         send({"jsonrpc": "2.0", "id": message["id"], "result": result})
     while "deaf" in HABITS:
