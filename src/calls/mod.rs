@@ -76,9 +76,10 @@ async fn answer(ctx: &CallContext, request: CallRequest<'_>) -> Result<Outcome, 
         Route::Native(NativeTool::CallTool) => {
             let inner = through::unwrap(request.arguments)?;
             let request = CallRequest { name: &inner.name, arguments: inner.arguments.as_deref(), meta: request.meta };
-            match route::route(&ctx.app, request.name).await? {
+            // The name is an argument here, so a wrong one is the model's to mend.
+            match route::route(&ctx.app, request.name).await.map_err(Outcome::for_the_model)? {
                 Route::Native(NativeTool::CallTool) => Err(Outcome::error_text("call_tool cannot call itself")),
-                route => dispatch(ctx, request, route).await,
+                route => dispatch(ctx, request, route).await.map_err(Outcome::for_the_model),
             }
         }
         route => dispatch(ctx, request, route).await,

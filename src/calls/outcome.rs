@@ -28,6 +28,14 @@ impl Outcome {
         Outcome::Result(json!({"content": [{"type": "text", "text": text}], "isError": true}).to_string().into())
     }
 
+    /// The same as a result that the model should act on, where a protocol error of ours is about what the model wrote.
+    pub fn for_the_model(self) -> Outcome {
+        match self {
+            Outcome::Error { message, .. } => Outcome::error_text(&message),
+            outcome => outcome,
+        }
+    }
+
     /// A protocol error about the request's parameters.
     pub fn invalid_params(message: impl Into<String>) -> Outcome {
         Outcome::Error { code: INVALID_PARAMS, message: message.into() }

@@ -111,6 +111,9 @@ fn a_subscription_hears_of_changes_and_ends_with_an_answer() {
     assert_eq!(methods, ["notifications/subscriptions/acknowledged", "notifications/tools/list_changed"], "{notes:?}");
     assert!(notes.iter().all(|note| note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == id));
     let (rest, took) = session.close();
-    assert!(rest.iter().any(|message| message["id"] == id && message["result"]["resultType"] == "complete"), "{rest:?}");
+    assert!(
+        rest.iter().any(|message| message["id"] == id && message["result"]["resultType"] == "complete"),
+        "{rest:?}"
+    );
     assert!(took.as_secs_f64() < 1.0, "{took:?}");
 }

@@ -10,7 +10,9 @@ fn told(session: &mut Session, line: &[u8]) -> Vec<Value> {
     session.raw("\n{\"jsonrpc\":\"2.0\",\"id\":\"after\",\"method\":\"ping\"}\n");
     let mut told = Vec::new();
     loop {
-        let message = session.next(LONG).unwrap_or_else(|| panic!("no ping after {}", String::from_utf8_lossy(&line[..line.len().min(80)])));
+        let message = session
+            .next(LONG)
+            .unwrap_or_else(|| panic!("no ping after {}", String::from_utf8_lossy(&line[..line.len().min(80)])));
         if message["id"] == "after" {
             assert_eq!(message["result"], json!({}));
             return told;
@@ -26,7 +28,10 @@ fn blank_lines_marks_and_carriage_returns_do_no_harm() {
     for line in [&b""[..], b"\r", b"   ", b"\t\r"] {
         assert_eq!(told(&mut session, line), Vec::<Value>::new(), "{line:?}");
     }
-    for line in [&b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r"[..], b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"] {
+    for line in [
+        &b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r"[..],
+        b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
+    ] {
         assert_eq!(told(&mut session, line), [json!({"jsonrpc": "2.0", "id": 1, "result": {}})]);
     }
     // What goes to rmcp is freed of the mark as well.
@@ -84,7 +89,10 @@ fn an_invalid_request_is_refused_under_its_id() {
         (json!({"jsonrpc": "2.0", "method": "tools/call"}), -32602),
         (json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": 5}}), -32602),
         (json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "no_such_tool"}}), -32602),
-        (json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "search_skills", "arguments": []}}), -32602),
+        (
+            json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "search_skills", "arguments": []}}),
+            -32602,
+        ),
         (json!({"jsonrpc": "2.0", "method": "prompts/get", "params": {"name": "skill-help"}}), -32602),
         (json!({"jsonrpc": "2.0", "method": "resources/read", "params": {"uri": "skill://a/../../etc"}}), -32002),
         (json!({"jsonrpc": "2.0", "method": "logging/setLevel", "params": {"level": "loud"}}), -32602),
@@ -108,7 +116,9 @@ fn ids_come_back_as_they_were() {
             if method == "prompts/list" && id.len() > 18 {
                 continue; // Beyond what rmcp can hold; refused with a message.
             }
-            let request = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"name":"search_skills","arguments":{{"query":"x"}}}}}}"#);
+            let request = format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"name":"search_skills","arguments":{{"query":"x"}}}}}}"#
+            );
             session.raw(format!("{request}\n"));
             let answer = session.next(LONG).unwrap();
             assert_eq!(answer["id"], serde_json::from_str::<Value>(id).unwrap(), "{method} {answer}");

@@ -1,0 +1,223 @@
+//! The end: whatever ends it, the process is gone within a second and nothing that it started is left.
+
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::{Sandbox, Session, Streams, eventually};
+
+/// What a client or a user may expect.
+const SECOND: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Input,
+    Signal(Signal),
+}
+
+const ENDS: [End; 3] = [End::Input, End::Signal(Signal::TERM), End::Signal(Signal::INT)];
+
+/// Ends the session and waits for the process. Gives back what still came.
+fn end(mut session: Session, end: End) -> Vec<Value> {
+    let start = Instant::now();
+    match end {
+        End::Input => drop(session.to.take()),
+        End::Signal(signal) => kill_process(pid(session.process.id()), signal).unwrap(),
+    }
+    let status = session.process.wait().unwrap();
+    let took = start.elapsed();
+    assert!(took < SECOND, "{end:?} took {took:?}: {}", session.said());
+    assert!(status.success(), "{end:?}: {status} {}", session.said());
+    let mut rest = Vec::new();
+    while let Some(message) = session.next(SECOND) {
+        rest.push(message);
+    }
+    rest
+}
+
+fn pid(id: u32) -> Pid {
+    Pid::from_raw(i32::try_from(id).unwrap()).unwrap()
+}
+
+/// A process that is neither gone nor a zombie.
+fn lives(id: &Value) -> bool {
+    let status = std::fs::read_to_string(Path::new("/proc").join(id.to_string()).join("status"));
+    status.is_ok_and(|status| !status.contains("State:\tZ"))
+}
+
+#[test]
+fn a_server_without_a_child_ends() {
+    let sandbox = Sandbox::new("end-alone");
+    for streams in [Streams::Pipes, Streams::Sockets] {
+        for how in ENDS {
+            let mut session = Session::start(&sandbox, streams);
+            session.greet();
+            // Signals are watched for once the client is quiet.
+            std::thread::sleep(Duration::from_millis(50));
+            assert_eq!(end(session, how), Vec::<Value>::new());
+        }
+    }
+}
+
+#[test]
+fn a_stubborn_child_and_its_child_go_too() {
+    for (n, how) in ENDS.into_iter().enumerate() {
+        for (m, streams) in [Streams::Pipes, Streams::Sockets].into_iter().enumerate() {
+            let mut sandbox = Sandbox::new(&format!("end-stubborn-{n}-{m}"));
+            if !sandbox.with_fs_server_that(&["deaf", "orphan"]) {
+                return;
+            }
+            let mut session = Session::start(&sandbox, streams);
+            session.greet();
+            let about = session.wait_for_child();
+            assert!(lives(&about["pid"]) && lives(&about["grandchild"]));
+            session.notes(Duration::from_millis(300));
+            end(session, how);
+            eventually("both are gone", || !lives(&about["pid"]) && !lives(&about["grandchild"]));
+        }
+    }
+}
+
+#[test]
+fn a_child_that_still_boots_is_no_reason_to_stay() {
+    for (n, how) in ENDS.into_iter().enumerate() {
+        let mut sandbox = Sandbox::new(&format!("end-booting-{n}"));
+        if !sandbox.with_fs_server_that(&["deaf", "late=never"]) {
+            return;
+        }
+        let mut session = Session::greeted(&sandbox);
+        eventually("it is being started", || session.said().contains("fs"));
+        session.ask("ping", json!({}));
+        end(session, how);
+        let script = sandbox.path("bin/npx");
+        eventually("it is gone", || !runs(&script));
+    }
+}
+
+/// Whether a process was started by this script, which hands its argument `late=never` on.
+fn runs(script: &Path) -> bool {
+    let sandbox = script.parent().unwrap().parent().unwrap().join("work");
+    std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+        std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == sandbox)
+            && std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line.ends_with(b"late=never\0"))
+    })
+}
+
+#[test]
+fn what_is_unfinished_is_refused() {
+    for (n, how) in ENDS.into_iter().enumerate() {
+        let mut sandbox = Sandbox::new(&format!("end-calls-{n}"));
+        if !sandbox.with_fs_server_that(&["more", "deaf"]) {
+            return;
+        }
+        let mut session = Session::greeted(&sandbox);
+        session.wait_for_child();
+        session.notes(Duration::from_millis(300));
+        let file = sandbox.path("work/file");
+        let ids: Vec<u64> = (0..3)
+            .map(|_| session.request("tools/call", json!({"name": "fs_wait", "arguments": {"file": file}})))
+            .collect();
+        session.ask("ping", json!({}));
+        let rest = end(session, how);
+        for id in ids {
+            let answers: Vec<&Value> = rest.iter().filter(|message| message["id"] == id).collect();
+            assert_eq!(answers.len(), 1, "{how:?}: {rest:?}");
+            assert!(answers[0]["error"]["message"].is_string(), "{answers:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_asked_before_the_end_is_answered() {
+    let sandbox = Sandbox::new("end-answered");
+    let mut session = Session::start(&sandbox, Streams::Pipes);
+    session.greet();
+    let ids: Vec<u64> = (0..200)
+        .map(|n| match n % 3 {
+            0 => session.request("tools/list", json!({})),
+            1 => session.request("tools/call", json!({"name": "search_skills", "arguments": {"query": "review"}})),
+            _ => session.request("prompts/list", json!({})),
+        })
+        .collect();
+    let (rest, took) = session.close();
+    assert!(took < SECOND, "{took:?}");
+    for id in ids {
+        assert!(rest.iter().any(|message| message["id"] == id && message["result"].is_object()), "{id}");
+    }
+}
+
+#[test]
+fn a_client_that_stops_reading_ends_the_server() {
+    for (n, streams) in [Streams::Pipes, Streams::Sockets].into_iter().enumerate() {
+        let sandbox = Sandbox::new(&format!("end-unread-{n}"));
+        let (to, from) = std::io::pipe().unwrap();
+        let mut session = Session::start(&sandbox, streams);
+        session.greet();
+        drop((to, from));
+        // The reader's thread ends with its receiver and closes the client's end.
+        let (_, nothing) = std::sync::mpsc::channel();
+        drop(std::mem::replace(&mut session.lines, nothing));
+        let start = Instant::now();
+        eventually("it ends", || {
+            // Written until the pipe breaks; the server finds out by its own writing.
+            let _ = std::io::Write::write_all(
+                session.to.as_mut().unwrap(),
+                b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n",
+            );
+            session.process.try_wait().unwrap().is_some()
+        });
+        assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn a_client_that_reads_late_costs_no_memory() {
+    let sandbox = Sandbox::new("end-flood");
+    let mut command = sandbox.command(&["serve"]);
+    let mut process = command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut to = process.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        // Each list is some kilobytes: 60 MB of answers in all.
+        for id in 0..16_000 {
+            let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n");
+            if std::io::Write::write_all(&mut to, line.as_bytes()).is_err() {
+                break;
+            }
+        }
+    });
+    // The flow has come to a halt when the server has done nothing for a while.
+    let mut before = u64::MAX;
+    eventually("the server waits for its client", || {
+        let used = ticks(process.id());
+        let waits = used == before;
+        before = used;
+        std::thread::sleep(Duration::from_millis(100));
+        waits
+    });
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let kilobytes: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kilobytes < 40_000, "{kilobytes} kB");
+    assert!(!writer.is_finished(), "the client cannot go on sending either");
+    let out = process.stdout.take().unwrap();
+    let lines = std::io::BufRead::lines(std::io::BufReader::new(out)).count();
+    writer.join().unwrap();
+    assert_eq!(lines, 16_000, "and once it reads, it gets everything");
+    assert!(process.wait().unwrap().success());
+}
+
+/// Processor time that a process has used, in clock ticks.
+fn ticks(id: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
