@@ -90,10 +90,8 @@ fn the_status_names_every_server_from_the_first_moment() {
         let server = &status["structuredContent"]["servers"][0];
         server["status"] != "booting" && server["reason"].as_str().is_some_and(|reason| reason.contains("npx"))
     });
+    eventually("the bootstrap is over", || session.said().contains("Proxy bootstrap complete"));
     let said = session.said();
-    let mut waiting = said.lines().filter(|line| line.contains("ELEVENLABS"));
-    assert!(
-        waiting.next().is_some_and(|line| line.contains("waits")) && waiting.next().is_none(),
-        "one calm line: {said}"
-    );
+    let waiting: Vec<&str> = said.lines().filter(|line| line.contains("ELEVENLABS")).collect();
+    assert!(waiting.len() == 1 && waiting[0].contains("waits"), "one calm line: {said}");
 }
