@@ -24,6 +24,7 @@
 //! | [`review`] | the texts of `generated/` |
 //! | [`build`], [`cli`] | the build script; `cargo codegen` |
 
+pub mod budgets;
 pub mod build;
 pub mod cli;
 pub mod config;

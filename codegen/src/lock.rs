@@ -57,6 +57,8 @@ pub enum Body {
         deferred: Counts,
         /// What a model sees.
         visible: Counts,
+        /// Its line in an answer of `discover_tools`.
+        found: Counts,
     },
 }
 
@@ -106,6 +108,7 @@ struct Modes {
     full: u32,
     deferred: u32,
     visible: u32,
+    found: u32,
 }
 
 /// Reads the lock files, each of which is named after its server.
@@ -170,8 +173,12 @@ fn tool(entry: &Entry<'_>, kind: LockKind) -> Result<LockedTool, String> {
         let tokens = entry.tokens.as_ref().ok_or("has no token counts")?;
         let both =
             |mode: fn(&Modes) -> u32| Counts::new(Some(mode(&tokens.cl100k_base)), Some(mode(&tokens.o200k_base)));
-        let body =
-            Body::Digest { full: both(|it| it.full), deferred: both(|it| it.deferred), visible: both(|it| it.visible) };
+        let body = Body::Digest {
+            full: both(|it| it.full),
+            deferred: both(|it| it.deferred),
+            visible: both(|it| it.visible),
+            found: both(|it| it.found),
+        };
         let hints = entry.annotations.as_ref().map_or_else(Annotations::default, |hints| Annotations {
             read_only: hints.read_only_hint,
             destructive: hints.destructive_hint,

@@ -123,9 +123,11 @@ fn digest(definition: &Definition<'_>, json: &str, server: &str, natives: &BTree
     let exposed = exposed_name(server, definition.name(), &[server], |name| natives.contains(name));
     let mut counter = Counter::new(&Encoding::ALL, crate::tokens::Known::default());
     let counts = tools::count(&mut counter, "", tools::render(definition, &exposed, true));
+    let found = tools::count_found(&mut counter, definition, &exposed, server);
     let modes = |encoding: Encoding| {
         let of = |counts: Counts| counts.of(encoding);
-        json!({ "full": of(counts.full), "deferred": of(counts.deferred), "visible": of(counts.visible) })
+        let (full, deferred, visible) = (of(counts.full), of(counts.deferred), of(counts.visible));
+        json!({ "full": full, "deferred": deferred, "visible": visible, "found": of(found) })
     };
     let hints = definition.annotations();
     let hints: serde_json::Map<String, Value> = [
@@ -231,8 +233,8 @@ mod tests {
                   "name": "a",
                   "sha256": "60d4353e9a5499b483d09f13d9e28060e70f34edf787bb7040ba30bd390f85af",
                   "tokens": {
-                    "cl100k_base": { "full": 13, "deferred": 38, "visible": 13 },
-                    "o200k_base": { "full": 13, "deferred": 37, "visible": 13 }
+                    "cl100k_base": { "full": 13, "deferred": 38, "visible": 13, "found": 7 },
+                    "o200k_base": { "full": 13, "deferred": 37, "visible": 13, "found": 7 }
                   }
                 },
                 {
@@ -240,8 +242,8 @@ mod tests {
                   "sha256": "483f67be9138edfca2271a057152562bb56284fba63c5c0cbc82a08c01adca3a",
                   "annotations": { "readOnlyHint": true },
                   "tokens": {
-                    "cl100k_base": { "full": 30, "deferred": 49, "visible": 23 },
-                    "o200k_base": { "full": 31, "deferred": 49, "visible": 23 }
+                    "cl100k_base": { "full": 30, "deferred": 49, "visible": 23, "found": 7 },
+                    "o200k_base": { "full": 31, "deferred": 49, "visible": 23, "found": 7 }
                   }
                 }
               ]

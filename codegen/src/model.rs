@@ -6,6 +6,7 @@ use evokore_catalog::permission::Policy;
 use evokore_catalog::server::{Boot, LockKind, ServerSpec, Transport};
 use evokore_catalog::skill::SkillEntry;
 
+use crate::budgets;
 use crate::config::{self, Config, DEFAULT, Profile, Server};
 use crate::inputs::{Inputs, PERMISSIONS};
 use crate::leak::{leak, leak_all};
@@ -219,7 +220,7 @@ fn all_profiles(
         let projection = profiles::compile(profile, tools, counter, encoding);
         if let Some(source) = &inputs.config {
             profiles::check_names(source, profile, names, problems);
-            profiles::check_budget(source, profile, &projection, tools, encoding, problems);
+            budgets::check(source, profile, &projection, tools, encoding, problems);
             profiles::check_skills(source, profile, &projection.entry, skills, problems);
         }
         all.push(projection);

@@ -1,12 +1,13 @@
-//! Profiles: the names they list, the tools they show, what that costs, and whether it fits their budget.
+//! Profiles: the names they list, the tools they show and what that costs. `budgets` says whether it may.
 
 use std::collections::BTreeSet;
 
-use evokore_catalog::profile::{Activation, ProfileEntry, ProfileTokens, SchemaMode, Visibility};
+use evokore_catalog::profile::{Activation, ProfileEntry, ProfileTokens, Visibility};
 use evokore_catalog::project::always_visible;
 use evokore_catalog::skill::SkillEntry;
 use evokore_catalog::tool::Source as Origin;
 
+use crate::budgets::Session;
 use crate::config::{DEFAULT, Profile, Visible};
 use crate::json::Spanned;
 use crate::leak::{leak, leak_all};
@@ -16,13 +17,19 @@ use crate::source::Source;
 use crate::tokens::{Counter, Encoding};
 use crate::tools::{Json, ModeCounts, Tool, count};
 
-/// A profile and what its list costs in both encodings.
+/// A profile, what it costs and what it may cost.
 #[derive(Debug, Clone, Copy)]
 pub struct Projection {
     /// The catalog's entry.
     pub entry: ProfileEntry,
-    /// Token counts of its list.
+    /// Token counts of its list in both encodings.
     pub counts: ModeCounts,
+    /// Tokens of a first use.
+    pub session: Session,
+    /// Most tokens that a model may see of its list, if stated.
+    pub visible_budget: Option<u32>,
+    /// Most tokens of a first use, if stated.
+    pub session_budget: Option<u32>,
 }
 
 /// The built-in profile, where the configuration says nothing about it.
@@ -33,6 +40,8 @@ pub fn built_in() -> Profile {
         visible: Visible::AllNative,
         mandatory_skills: Vec::new(),
         token_budget: None,
+        visible_budget: None,
+        session_budget: None,
         schema_mode: None,
         activation: Activation::List,
     }
@@ -66,11 +75,24 @@ pub fn compile(profile: &Profile, tools: &[Tool], counter: &mut Counter, encodin
         token_budget: profile.token_budget.as_ref().map(|budget| budget.value),
         tokens: ProfileTokens::default(),
     };
-    project(entry, tools, counter, encoding)
+    let (entry, counts) = project(entry, tools, counter, encoding);
+    let stated = |budget: &Option<Spanned<u32>>| budget.as_ref().map(|budget| budget.value);
+    Projection {
+        session: Session::of(&entry, tools, counter, encoding),
+        entry,
+        counts,
+        visible_budget: stated(&profile.visible_budget),
+        session_budget: stated(&profile.session_budget),
+    }
 }
 
 /// Resolves the profile's visibility over the compiled tools and counts its list.
-fn project(mut entry: ProfileEntry, tools: &[Tool], counter: &mut Counter, encoding: Encoding) -> Projection {
+fn project(
+    mut entry: ProfileEntry,
+    tools: &[Tool],
+    counter: &mut Counter,
+    encoding: Encoding,
+) -> (ProfileEntry, ModeCounts) {
     let mut bits = vec![0_u64; tools.len().div_ceil(64)];
     let mut shown: Vec<&Tool> = Vec::new();
     for (index, tool) in tools.iter().enumerate() {
@@ -97,7 +119,7 @@ fn project(mut entry: ProfileEntry, tools: &[Tool], counter: &mut Counter, encod
         deferred: counts.deferred.of(encoding),
         visible: counts.visible.of(encoding),
     };
-    Projection { entry, counts }
+    (entry, counts)
 }
 
 /// Checks the names a profile lists.
@@ -113,45 +135,6 @@ pub fn check_names(source: &Source, profile: &Profile, names: &mut Names, proble
             problems.push(Problem::error(message).at(source, name.range.clone()).maybe_hint(hint));
         }
     }
-}
-
-/// Checks that a profile's list fits its budget, in the schema mode it is sent in.
-pub fn check_budget(
-    source: &Source,
-    profile: &Profile,
-    projection: &Projection,
-    tools: &[Tool],
-    encoding: Encoding,
-    problems: &mut Vec<Problem>,
-) {
-    let Some(budget) = &profile.token_budget else { return };
-    let entry = &projection.entry;
-    let deferred = entry.schema_mode == Some(SchemaMode::Deferred);
-    let cost = if deferred { entry.tokens.deferred } else { entry.tokens.full };
-    if cost <= budget.value {
-        return;
-    }
-    let price = |tool: &Tool| if deferred { tool.counts.deferred.of(encoding) } else { tool.counts.full.of(encoding) };
-    let mut dearest: Vec<(u32, &str)> = tools
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| evokore_catalog::project::always_visible_compiled(entry, *index))
-        .map(|(_, tool)| (price(tool), tool.name))
-        .collect();
-    dearest.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-    let list: Vec<String> = dearest.iter().take(5).map(|(cost, name)| format!("`{name}` {cost}")).collect();
-    let mode = if deferred { "deferred" } else { "full" };
-    problems.push(
-        Problem::error(format!(
-            "the list of profile `{}` costs {cost} tokens ({}, mode {mode}), {} over its budget of {}",
-            entry.name,
-            encoding.name(),
-            cost - budget.value,
-            budget.value
-        ))
-        .at(source, budget.range.clone())
-        .hint(format!("dearest tools: {}; show fewer, or raise the budget", list.join(", "))),
-    );
 }
 
 /// Checks that the mandatory skills of a profile exist and that the tools it shows can reach them.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use evokore_catalog::answers;
 use evokore_catalog::canonical::canonical_sha256;
 use evokore_catalog::project::DESCRIBE_TOOL;
 use evokore_catalog::render::{Definition, render_deferred, render_full, render_visible};
@@ -32,6 +33,8 @@ pub struct Tool {
     pub json: Option<Json>,
     /// Tokens of the modes.
     pub counts: ModeCounts,
+    /// Tokens of what answers say about it.
+    pub answers: AnswerCounts,
     /// SHA-256 of the canonical definition.
     pub sha256: &'static str,
 }
@@ -58,6 +61,15 @@ pub struct ModeCounts {
     pub deferred: Counts,
     /// What a model sees.
     pub visible: Counts,
+}
+
+/// Token counts of what answers say about one tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnswerCounts {
+    /// Its line in an answer of `discover_tools`.
+    pub found: Counts,
+    /// The answer of `describe_tool` about it alone.
+    pub described: Counts,
 }
 
 impl ModeCounts {
@@ -94,6 +106,12 @@ pub fn count(counter: &mut Counter, label: &str, json: Json) -> ModeCounts {
     }
 }
 
+/// Counts the line that names the tool `exposed` of `server` in an answer of `discover_tools`.
+pub fn count_found(counter: &mut Counter, definition: &Definition<'_>, exposed: &str, server: &str) -> Counts {
+    let line = answers::found_line(exposed, server, &definition.description());
+    counter.count(&format!("tool\t{exposed}\tfound"), &line)
+}
+
 /// Builds the tools in catalog order: natives, then the locked tools of the servers that can start.
 pub fn build(
     natives: &[NativeTool],
@@ -106,7 +124,8 @@ pub fn build(
 ) -> Vec<Tool> {
     let mut tools: Vec<Tool> = Vec::new();
     for (index, native) in (0..).zip(natives) {
-        tools.extend(defined(&native.name, native.json, Origin::Native(index), list_output, counter));
+        let native = Known { name: &native.name, json: native.json, server: "native", list_output };
+        tools.extend(native.tool(Origin::Native(index), counter));
     }
     let mut taken: BTreeMap<&'static str, ()> = tools.iter().map(|tool| (tool.name, ())).collect();
     for (index, server) in (0..).zip(servers).filter(|(_, server)| !server.disabled) {
@@ -127,30 +146,51 @@ pub fn build(
     tools
 }
 
-fn defined(name: &str, json: &'static str, origin: Origin, list_output: bool, counter: &mut Counter) -> Option<Tool> {
-    let definition = Definition::parse(json).ok()?;
-    let rendered = render(&definition, name, list_output);
-    Some(Tool {
-        name: leak(name),
-        origin,
-        title: leak(&definition.title()),
-        description: leak(&definition.description()),
-        annotations: definition.annotations(),
-        json: Some(rendered),
-        counts: count(counter, &format!("tool\t{name}"), rendered),
-        sha256: canonical_sha256(json).leak(),
-    })
+/// A tool whose definition is known.
+struct Known<'a> {
+    name: &'a str,
+    json: &'static str,
+    server: &'a str,
+    list_output: bool,
+}
+
+impl Known<'_> {
+    fn tool(&self, origin: Origin, counter: &mut Counter) -> Option<Tool> {
+        let definition = Definition::parse(self.json).ok()?;
+        let name = self.name;
+        let rendered = render(&definition, name, self.list_output);
+        let described = answers::described(&[rendered.described], &[]);
+        Some(Tool {
+            name: leak(name),
+            origin,
+            title: leak(&definition.title()),
+            description: leak(&definition.description()),
+            annotations: definition.annotations(),
+            json: Some(rendered),
+            counts: count(counter, &format!("tool\t{name}"), rendered),
+            answers: AnswerCounts {
+                found: count_found(counter, &definition, name, self.server),
+                described: counter.count(&format!("tool\t{name}\tdescribed"), &described),
+            },
+            sha256: canonical_sha256(self.json).leak(),
+        })
+    }
 }
 
 /// The tools of one lock, sorted by exposed name.
 fn locked(server: u16, lock: &Lock, names: &Names, counter: &mut Counter) -> Vec<Tool> {
+    // A digest's counts are those of the definition alone.
+    let frame = counter.count("answer\tdescribe_tool\tframe", &answers::described(&[], &[]));
     let mut tools: Vec<Tool> = Vec::new();
     for tool in &lock.tools {
         let exposed = names.expose(&lock.server, &tool.name);
         let origin = Origin::Proxied { server, original: leak(&tool.name) };
         match tool.body {
-            Body::Full(json) => tools.extend(defined(&exposed, json, origin, true, counter)),
-            Body::Digest { full, deferred, visible } => tools.push(Tool {
+            Body::Full(json) => {
+                let known = Known { name: &exposed, json, server: &lock.server, list_output: true };
+                tools.extend(known.tool(origin, counter));
+            }
+            Body::Digest { full, deferred, visible, found } => tools.push(Tool {
                 name: leak(&exposed),
                 origin,
                 title: "",
@@ -158,6 +198,7 @@ fn locked(server: u16, lock: &Lock, names: &Names, counter: &mut Counter) -> Vec
                 annotations: tool.annotations,
                 json: None,
                 counts: ModeCounts { full, deferred, visible },
+                answers: AnswerCounts { found, described: full.plus(frame) },
                 sha256: leak(&tool.sha256),
             }),
         }

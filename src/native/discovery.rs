@@ -12,13 +12,11 @@ use crate::listing::merged::ToolRef;
 use crate::listing::projection;
 use crate::session::When;
 use crate::settings::DiscoveryMode;
+use evokore_catalog::answers::{self, DEFAULT_LIMIT};
 use evokore_catalog::profile::Activation;
 
 /// Most tools that one `describe_tool` call describes.
 const MAX_DESCRIBED: usize = 50;
-
-/// Characters of a description in the text of an answer.
-const BRIEF: usize = 160;
 
 #[derive(Serialize)]
 struct Discovered<'a> {
@@ -46,7 +44,7 @@ struct Match<'a> {
 
 pub(super) fn discover_tools(arguments: &Map<String, Value>, ctx: &CallContext) -> Result<NativeResult, NativeResult> {
     let query = arguments::text(arguments, "query")?;
-    let limit = arguments::number(arguments, "limit", 8, 1, 25)?;
+    let limit = arguments::number(arguments, "limit", DEFAULT_LIMIT, 1, 25)?;
     let settings = &ctx.app.settings;
     let merged = ctx.app.merged();
     let answer = discovery::search(settings, &merged, query, limit);
@@ -91,16 +89,10 @@ fn activate(ctx: &CallContext, answer: &Answer<'_>) -> usize {
 fn as_text(answer: &Discovered<'_>) -> String {
     let mut text = match answer.matches.len() {
         0 => format!("No tool matches \"{}\".", answer.query),
-        1 => "1 tool".to_owned(),
-        n => format!("{n} tools"),
+        count => answers::found_head(count, answer.activated),
     };
-    match answer.activated {
-        0 => {}
-        1 => text.push_str(", 1 added to your list"),
-        n => text.push_str(&format!(", {n} added to your list")),
-    }
     for found in &answer.matches {
-        text.push_str(&format!("\n{} [{}]: {}", found.name, found.server, brief(found.description)));
+        text.push_str(&answers::found_line(found.name, found.server, found.description));
         if let Some(schema) = &found.input_schema {
             text.push_str(&format!("\n  {schema}"));
         }
@@ -109,20 +101,9 @@ fn as_text(answer: &Discovered<'_>) -> String {
         text.push_str(&format!("\nNo tool knows: {}.", answer.unmatched.join(", ")));
     }
     if answer.matches.iter().any(|found| !found.listed) {
-        text.push_str("\nCall any of them by name, or through call_tool; describe_tool gives their schemas.");
+        text.push_str(answers::HOW_TO_CALL);
     }
     text
-}
-
-/// The first sentence of a description, at most [`BRIEF`] characters, on one line.
-fn brief(description: &str) -> String {
-    let line: Vec<&str> = description.split_whitespace().collect();
-    let line = line.join(" ");
-    let sentence = line.find(". ").map_or(line.as_str(), |end| &line[..=end]);
-    match sentence.char_indices().nth(BRIEF) {
-        Some((end, _)) => format!("{}…", &sentence[..end]),
-        None => sentence.to_owned(),
-    }
 }
 
 fn input_schema(tool: ToolRef<'_>) -> Option<Box<RawValue>> {
@@ -147,23 +128,15 @@ pub(super) fn describe_tool(arguments: &Map<String, Value>, ctx: &CallContext) -
         )));
     }
     let merged = ctx.app.merged();
-    let mut schemas = Vec::new();
-    let mut unknown = Vec::new();
+    let (mut definitions, mut unknown) = (Vec::new(), Vec::new());
     for name in names {
         let tool = merged.find(name).filter(|tool| projection::is_permitted(&ctx.app.settings, *tool));
-        match tool.and_then(ToolRef::described).and_then(|json| serde_json::from_slice::<&RawValue>(json).ok()) {
-            Some(definition) => schemas.push(definition.to_owned()),
+        match tool.and_then(ToolRef::described).and_then(|json| std::str::from_utf8(json).ok()) {
+            Some(definition) => definitions.push(definition),
             None => unknown.push(name),
         }
     }
-    #[derive(Serialize)]
-    struct Described<'a> {
-        schemas: Vec<Box<RawValue>>,
-        unknown: Vec<&'a str>,
-    }
-    serde_json::to_string(&Described { schemas, unknown })
-        .map(NativeResult::json)
-        .map_err(|error| NativeResult::error(format!("the definitions cannot be written as JSON: {error}")))
+    Ok(NativeResult::json(answers::described(&definitions, &unknown)))
 }
 
 pub(super) fn proxy_server_status(

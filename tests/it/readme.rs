@@ -38,7 +38,8 @@ fn tables_are_what_the_code_says() {
 fn profiles() -> String {
     let table = fs::read_to_string(repository().join("generated/profiles.tsv")).expect("generated/profiles.tsv");
     let mut out = String::from(
-        "| profile | what for | tools | tokens, whole | deferred | seen by a model | budget |\n|---|---|--:|--:|--:|--:|--:|\n",
+        "| profile | what for | tools | tokens, whole | deferred | seen by a model | budget | first use | budget |\n\
+         |---|---|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for row in table.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').collect::<Vec<_>>()) {
         let profile = CATALOG.profile(row[0]).unwrap_or_else(|| panic!("no profile `{}`", row[0]));
@@ -49,15 +50,18 @@ fn profiles() -> String {
         if profile.activation == Activation::Stable && !description.contains("never changes") {
             description.push_str("; the list never changes");
         }
+        let budget = |column: usize| if row[column] == "-" { "" } else { row[column] };
         let _ = writeln!(
             out,
-            "| `{}` | {description} | {} | {} | {} | {} | {} |",
+            "| `{}` | {description} | {} | {} | {} | {} | {} | {} | {} |",
             row[0],
             row[3],
             row[5],
             row[6],
             row[7],
-            if row[9] == "-" { "" } else { row[9] }
+            budget(9),
+            row[14],
+            budget(15)
         );
     }
     out

@@ -33,6 +33,10 @@ pub struct Profile {
     pub mandatory_skills: Vec<Spanned<String>>,
     /// `tokenBudget`.
     pub token_budget: Option<Spanned<u32>>,
+    /// `visibleTokenBudget`.
+    pub visible_budget: Option<Spanned<u32>>,
+    /// `sessionTokenBudget`.
+    pub session_budget: Option<Spanned<u32>>,
     /// `schemaMode`.
     pub schema_mode: Option<SchemaMode>,
     /// `activation`.
@@ -54,8 +58,16 @@ pub enum Visible {
 pub const DEFAULT: &str = "default";
 
 const KEYS: &[&str] = &["activeProfile", "profiles", "tokenizer", "listOutputSchemas"];
-const PROFILE_KEYS: &[&str] =
-    &["alwaysVisible", "description", "mandatoryInjectionSkills", "tokenBudget", "schemaMode", "activation"];
+const PROFILE_KEYS: &[&str] = &[
+    "alwaysVisible",
+    "description",
+    "mandatoryInjectionSkills",
+    "tokenBudget",
+    "visibleTokenBudget",
+    "sessionTokenBudget",
+    "schemaMode",
+    "activation",
+];
 
 pub(super) fn read(reader: &mut Reader<'_>, object: &Object<'_>) -> Discovery {
     let mut discovery = Discovery::default();
@@ -93,6 +105,8 @@ fn profile(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> Option<Profile> {
         visible: Visible::AllNative,
         mandatory_skills: Vec::new(),
         token_budget: None,
+        visible_budget: None,
+        session_budget: None,
         schema_mode: None,
         activation: Activation::List,
     };
@@ -107,6 +121,8 @@ fn profile(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> Option<Profile> {
             "tokenBudget" | "token_budget" | "budget" | "maxTokens" => {
                 profile.token_budget = profile.token_budget.or_else(|| reader.positive(&what, value));
             }
+            "visibleTokenBudget" => profile.visible_budget = reader.positive(&what, value),
+            "sessionTokenBudget" => profile.session_budget = reader.positive(&what, value),
             "schemaMode" => {
                 let modes = [("full", SchemaMode::Full), ("deferred", SchemaMode::Deferred)];
                 profile.schema_mode = reader.choice(&what, value, &modes);

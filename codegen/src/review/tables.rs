@@ -7,6 +7,7 @@ use evokore_catalog::search::Segment;
 use evokore_catalog::tool::Source as Origin;
 
 use super::MADE_BY;
+use crate::budgets::list_cost;
 use crate::model::Model;
 use crate::tokens::{Encoding, show};
 use crate::tools::Tool;
@@ -64,14 +65,15 @@ pub(super) fn profiles(model: &Model) -> String {
         &format!("full {}", other.name()),
         "budget",
         "headroom",
+        "visible budget",
+        "answer",
+        "schema",
+        "first use",
+        "first use budget",
     ]);
     for projection in &model.profiles {
         let entry = &projection.entry;
-        let cost = match entry.schema_mode {
-            Some(SchemaMode::Deferred) => entry.tokens.deferred,
-            Some(SchemaMode::Full) | None => entry.tokens.full,
-        };
-        let headroom = entry.token_budget.map(|budget| i64::from(budget) - i64::from(cost));
+        let headroom = entry.token_budget.map(|budget| i64::from(budget) - i64::from(list_cost(entry)));
         table.row(&[
             text(entry.name),
             text(match entry.activation {
@@ -91,6 +93,11 @@ pub(super) fn profiles(model: &Model) -> String {
             text(projection.counts.full.of(other)),
             show(entry.token_budget),
             headroom.map_or_else(|| "-".to_owned(), text),
+            show(projection.visible_budget),
+            text(projection.session.answer),
+            text(projection.session.schema),
+            text(projection.session.total()),
+            show(projection.session_budget),
         ]);
     }
     table.0

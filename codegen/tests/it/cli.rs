@@ -41,8 +41,8 @@ fn writes_checks_and_says_what_is_stale() {
     expect![[r#"
         error: generated/ is stale
         generated/profiles.tsv
-          - other	list	-	4	455	100	175	76	104	-	-
-          + default	list	-	4	455	100	175	76	104	-	-
+          - other	list	-	4	455	100	175	76	104	-	-	-	0	0	100	-
+          + default	list	-	4	455	100	175	76	104	-	-	-	0	0	100	-
         generated/projections/gone.tsv
           no longer belongs there
         hint: run `cargo codegen` and commit the result

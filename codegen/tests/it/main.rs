@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
+mod budgets;
 mod build_script;
 mod cli;
 mod config;

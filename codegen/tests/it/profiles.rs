@@ -162,7 +162,7 @@ fn names_and_values_of_profiles() {
                |
             10 |       "d": { "alwaysVisible": ["discover_tools", 7], "maxTokens": 5000, "visible": [] }
                |                                                                         ^^^^^^^^^
-            hint: keys read here: alwaysVisible, description, mandatoryInjectionSkills, tokenBudget, schemaMode, activation
+            hint: keys read here: alwaysVisible, description, mandatoryInjectionSkills, tokenBudget, visibleTokenBudget, sessionTokenBudget, schemaMode, activation
         "#]],
     );
 }

@@ -20,9 +20,9 @@ pub(crate) const NATIVES: &str = r#"[
 /// A digest lock of server `fs`.
 pub(crate) const FS_LOCK: &str = r#"{"lock":1,"kind":"digest","server":"fs","tools":[
   {"name":"read_file","sha256":"00","annotations":{"readOnlyHint":true},
-   "tokens":{"cl100k_base":{"full":100,"deferred":50,"visible":80},"o200k_base":{"full":110,"deferred":55,"visible":90}}},
+   "tokens":{"cl100k_base":{"full":100,"deferred":50,"visible":80,"found":20},"o200k_base":{"full":110,"deferred":55,"visible":90,"found":21}}},
   {"name":"write_file","sha256":"01",
-   "tokens":{"cl100k_base":{"full":200,"deferred":50,"visible":80},"o200k_base":{"full":210,"deferred":55,"visible":90}}}
+   "tokens":{"cl100k_base":{"full":200,"deferred":50,"visible":80,"found":20},"o200k_base":{"full":210,"deferred":55,"visible":90,"found":21}}}
 ]}"#;
 
 /// A configuration with a locked and an unlocked server.
