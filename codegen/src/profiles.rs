@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evokore_catalog::profile::{Activation, ProfileEntry, ProfileTokens, Visibility};
+use evokore_catalog::profile::{ProfileEntry, ProfileTokens, Visibility};
 use evokore_catalog::project::always_visible;
 use evokore_catalog::skill::SkillEntry;
 use evokore_catalog::tool::Source as Origin;
@@ -34,17 +34,7 @@ pub struct Projection {
 
 /// The built-in profile, where the configuration says nothing about it.
 pub fn built_in() -> Profile {
-    Profile {
-        name: Spanned { value: DEFAULT.to_owned(), range: 0..0 },
-        description: String::new(),
-        visible: Visible::AllNative,
-        mandatory_skills: Vec::new(),
-        token_budget: None,
-        visible_budget: None,
-        session_budget: None,
-        schema_mode: None,
-        activation: Activation::List,
-    }
+    Profile::named(Spanned { value: DEFAULT.to_owned(), range: 0..0 })
 }
 
 /// What people read about the built-in profile.

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::catalog::{CATALOG, NativeTool};
 use crate::listing::merged::{Merged, ToolRef};
 use crate::listing::projection;
-use crate::suggest;
+use evokore_catalog::suggest;
 
 /// Who answers a call.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::outcome::Outcome;
-use crate::members::Members;
+use evokore_catalog::members::Members;
 
 /// What `call_tool` was asked to call.
 #[derive(Debug)]

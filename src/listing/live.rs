@@ -16,7 +16,7 @@ use super::merged::{LiveServer, LiveTool};
 use crate::catalog::{CATALOG, TOOL_BY_NAME};
 use crate::child::{ChildTool, SkippedTool};
 use crate::log;
-use crate::members::Members;
+use evokore_catalog::members::Members;
 
 /// Renders the list of server `server`; the second part are the entries that could not be used, with the reason.
 pub fn render(server: u16, tools: &[ChildTool]) -> (LiveServer, Vec<SkippedTool>) {

@@ -20,12 +20,12 @@ use crate::calls::outcome::INVALID_PARAMS;
 use crate::calls::{CallContext, Era};
 use crate::child::Status;
 use crate::listing::list::{self, ListRequest};
-use crate::members::Members;
 use crate::session::Session;
 use crate::wire::envelope::{self, INTERNAL_ERROR, INVALID_REQUEST, Incoming, Text};
 use crate::wire::frame::Frame;
 use crate::wire::outbox::Outbox;
 use crate::wire::salvage;
+use evokore_catalog::members::Members;
 use evokore_catalog::permission::Access;
 use evokore_catalog::profile::SchemaMode;
 

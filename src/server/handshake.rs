@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::meta::{LATEST_HANDSHAKE, MODERN, SUPPORTED};
 use crate::instructions::INSTRUCTIONS;
-use crate::members::Members;
+use evokore_catalog::members::Members;
 
 /// Name that clients see in `serverInfo`.
 const NAME: &str = "evokore";

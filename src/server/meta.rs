@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::calls::Era;
 use crate::calls::approval::TOKEN_KEY;
-use crate::members::Members;
+use evokore_catalog::members::Members;
 
 /// The revision whose requests stand alone.
 pub(super) const MODERN: &str = "2026-07-28";

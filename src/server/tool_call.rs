@@ -8,10 +8,10 @@ use super::front::Request;
 use super::in_flight::InFlight;
 use crate::calls::outcome::Outcome;
 use crate::calls::{self, CallContext, CallRequest, Era};
-use crate::members::Members;
 use crate::wire::envelope::INTERNAL_ERROR;
 use crate::wire::frame::Frame;
 use crate::wire::outbox::Outbox;
+use evokore_catalog::members::Members;
 
 /// Progress messages of one call that may wait to be written.
 const PROGRESS_QUEUE: usize = 64;

@@ -5,7 +5,7 @@ use evokore_catalog::search::{self, Hits, Options, Segment, normalise_name, term
 use super::library::Library;
 use super::skill::SkillRef;
 use super::snapshot::Snapshot;
-use crate::suggest;
+use evokore_catalog::suggest;
 
 /// Skills that lie directly in their category are entry points; what lies deeper is mostly material of another skill.
 const ROOT_FACTOR: f32 = 1.05;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use crate::members::Members;
+use evokore_catalog::members::Members;
 
 /// JSON-RPC: the line is no JSON.
 pub const PARSE_ERROR: i64 = -32700;

@@ -10,6 +10,7 @@ pub mod documents;
 pub mod finding;
 pub mod front_matter;
 pub mod markdown;
+pub mod members;
 pub mod name;
 pub mod permission;
 pub mod profile;
@@ -19,6 +20,7 @@ pub mod search;
 pub mod server;
 pub mod skill;
 pub mod skill_library;
+pub mod suggest;
 pub mod template;
 pub mod tool;
 

@@ -4,20 +4,18 @@
 //! Members are kept as the bytes that came, so numbers, escapes, order of keys and members nobody here knows survive;
 //! only blanks between tokens go.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserializer as _;
-use serde::de::{MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::members::Members;
 use crate::tool::Annotations;
 
 /// A tool definition: its top-level members, in the author's order, unparsed.
 #[derive(Debug, Clone)]
 pub struct Definition<'a> {
-    members: Vec<(Cow<'a, str>, &'a RawValue)>,
+    members: Members<'a>,
     name: String,
 }
 
@@ -39,11 +37,8 @@ impl<'a> Definition<'a> {
     /// # Errors
     /// The text is no JSON object, or has no name.
     pub fn parse(json: &'a str) -> Result<Definition<'a>, NotATool> {
-        let mut reader = serde_json::Deserializer::from_str(json);
-        let members = reader.deserialize_map(Members).map_err(|error| NotATool(error.to_string()))?;
-        reader.end().map_err(|error| NotATool(error.to_string()))?;
-        let name = members.iter().find(|(key, _)| key == "name").map(|(_, raw)| serde_json::from_str(raw.get()));
-        match name {
+        let members = Members::parse(json).map_err(|error| NotATool(error.to_string()))?.unique();
+        match members.get("name").map(|raw| serde_json::from_str(raw.get())) {
             Some(Ok(Value::String(name))) => Ok(Definition { members, name }),
             Some(_) => Err(NotATool("its `name` is no string".to_owned())),
             None => Err(NotATool("it has no `name`".to_owned())),
@@ -85,14 +80,15 @@ impl<'a> Definition<'a> {
 
     /// Member `key` as it came.
     pub fn raw(&self, key: &str) -> Option<&'a RawValue> {
-        self.members.iter().find(|(name, _)| name == key).map(|(_, raw)| *raw)
+        self.members.get(key)
     }
 
     /// The definition without member `key`.
     #[must_use]
     pub fn without(&self, key: &str) -> Definition<'a> {
-        let members = self.members.iter().filter(|(name, _)| name != key).cloned().collect();
-        Definition { members, name: self.name.clone() }
+        let mut definition = self.clone();
+        definition.members.take(key);
+        definition
     }
 
     fn text(&self, key: &str) -> Option<String> {
@@ -102,7 +98,8 @@ impl<'a> Definition<'a> {
     /// What the protocol's type of a tool does not allow about this definition, if anything. Such a definition is
     /// never deferred: nobody can say what a placeholder for it would leave out.
     pub fn fault(&self) -> Option<String> {
-        if let Some((key, _)) = self.members.iter().find(|(_, raw)| serde_json::from_str::<Value>(raw.get()).is_err()) {
+        if let Some((key, _)) = self.members.0.iter().find(|(_, raw)| serde_json::from_str::<Value>(raw.get()).is_err())
+        {
             return Some(format!("`{key}` holds what no JSON reader takes, such as a number out of range"));
         }
         for key in ["title", "description"] {
@@ -149,7 +146,7 @@ fn schema_fault(key: &str, schema: &Value) -> Option<String> {
 /// The definition as mode `full` lists it: every member, under the exposed name.
 pub fn render_full(definition: &Definition<'_>, exposed: &str) -> String {
     let mut out = ObjectText::default();
-    for (key, raw) in &definition.members {
+    for (key, raw) in &definition.members.0 {
         if key == "name" {
             out.member("name", &json_string(exposed));
         } else {
@@ -239,32 +236,6 @@ impl ObjectText {
         self.0
     }
 }
-
-/// Collects the members of an object; a later one of the same name takes the place of the earlier.
-struct Members;
-
-impl<'de> Visitor<'de> for Members {
-    type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members: Self::Value = Vec::new();
-        while let Some((Key(key), raw)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
-            match members.iter_mut().find(|(name, _)| *name == key) {
-                Some(member) => member.1 = raw,
-                None => members.push((key, raw)),
-            }
-        }
-        Ok(members)
-    }
-}
-
-/// A member's name, borrowed where it holds no escapes.
-#[derive(serde::Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {

@@ -43,6 +43,23 @@ pub struct Profile {
     pub activation: Activation,
 }
 
+impl Profile {
+    /// A profile that says nothing but its name.
+    pub fn named(name: Spanned<String>) -> Profile {
+        Profile {
+            name,
+            description: String::new(),
+            visible: Visible::AllNative,
+            mandatory_skills: Vec::new(),
+            token_budget: None,
+            visible_budget: None,
+            session_budget: None,
+            schema_mode: None,
+            activation: Activation::List,
+        }
+    }
+}
+
 /// `alwaysVisible` as written.
 #[derive(Debug, Clone)]
 pub enum Visible {
@@ -99,17 +116,7 @@ fn profile(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> Option<Profile> {
     check_name(reader, entry);
     let object = reader.object(&place, &entry.value)?;
     let mut visible = None;
-    let mut profile = Profile {
-        name: Spanned { value: name.to_owned(), range: key_span(entry) },
-        description: String::new(),
-        visible: Visible::AllNative,
-        mandatory_skills: Vec::new(),
-        token_budget: None,
-        visible_budget: None,
-        session_budget: None,
-        schema_mode: None,
-        activation: Activation::List,
-    };
+    let mut profile = Profile::named(Spanned { value: name.to_owned(), range: key_span(entry) });
     for property in reader.members(object) {
         let value = &property.value;
         let key = property.name.as_str();

@@ -16,8 +16,8 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::outcome::Outcome;
-use crate::members::Members;
 use crate::state::approvals::{Decision, Pending, Requests};
+use evokore_catalog::members::Members;
 
 /// The argument that carries a token; it is removed before the child server sees the call.
 pub const TOKEN_KEY: &str = "_evokore_approval_token";

@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The members of a JSON object, in order, borrowed from its text.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Members<'a>(pub Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Members<'a> {
@@ -36,6 +36,19 @@ impl<'a> Members<'a> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
+    /// Every member once: of those that share a name the last one counts, and stands where the first one stood.
+    #[must_use]
+    pub fn unique(self) -> Members<'a> {
+        let mut unique: Vec<(Cow<'a, str>, &'a RawValue)> = Vec::with_capacity(self.0.len());
+        for (key, raw) in self.0 {
+            match unique.iter_mut().find(|(known, _)| *known == key) {
+                Some(member) => member.1 = raw,
+                None => unique.push((key, raw)),
+            }
+        }
+        Members(unique)
+    }
+
     /// Writes the object, compactly between members; the values keep their own bytes.
     pub fn to_json(&self) -> String {
         let mut out = String::from("{");
@@ -58,7 +71,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
         impl<'de> Visitor<'de> for Object {
             type Value = Members<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
+                f.write_str("a JSON object")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
                 let mut members = Vec::new();
@@ -73,26 +86,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 }
 
 /// A key, borrowed unless it holds escapes.
-struct Key<'a>(Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Key<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Text)
-    }
-}
+#[derive(serde::Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {
@@ -106,5 +101,12 @@ mod tests {
         assert_eq!(members.take("zeta").map(RawValue::get), Some("1.10"));
         assert_eq!(members.get("zeta").map(RawValue::get), Some("null"));
         assert!(Members::parse("[1]").is_err());
+        assert!(Members::parse("{} x").is_err());
+    }
+
+    #[test]
+    fn the_last_of_a_name_counts() {
+        let members = Members::parse(r#"{"a":1,"b":2,"\u0061":3}"#).unwrap();
+        assert_eq!(members.unique().to_json(), r#"{"a":3,"b":2}"#);
     }
 }
