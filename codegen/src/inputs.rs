@@ -55,16 +55,19 @@ impl Roots {
         self.repository.join("generated/token-counts.tsv")
     }
 
-    /// What a build has to watch: files, and folders with all they hold. A folder or file that may come into being
-    /// later is watched by name; Cargo then looks again with every build, so a policy that is added is never missed.
+    /// What a build has to watch: files, and folders with all they hold.
+    ///
+    /// Cargo looks again with every build at what is watched and not there, so a policy that is added later is never
+    /// missed; but it then compiles anew each time. Another folder of the configuration is watched as a whole instead,
+    /// unless the repository with all that builds write lies in it.
     pub fn watched(&self) -> Vec<PathBuf> {
-        let mut paths = vec![
-            self.config().join(CONFIG),
-            self.config().join(PERMISSIONS),
-            self.skills(),
-            self.locks(),
-            self.repository.join(NATIVE),
-        ];
+        let mut paths = vec![self.config().join(CONFIG), self.config().join(PERMISSIONS), self.skills(), self.locks()];
+        let whole = self.config_dir.as_deref().filter(|folder| folder.is_dir() && !self.repository.starts_with(folder));
+        if let Some(folder) = whole.filter(|_| !paths.iter().all(|path| path.exists())) {
+            paths.retain(|path| path.exists());
+            paths.push(folder.to_path_buf());
+        }
+        paths.push(self.repository.join(NATIVE));
         if self.token_counts().is_file() {
             paths.push(self.token_counts());
         }

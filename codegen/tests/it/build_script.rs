@@ -23,9 +23,8 @@ fn a_foreign_configuration() {
         cargo::rerun-if-env-changed=EVOKORE_CONFIG_DIR
         cargo::rerun-if-env-changed=EVOKORE_PROFILE_SET
         cargo::rerun-if-changed=CONFIG/mcp.config.json
-        cargo::rerun-if-changed=CONFIG/permissions.yml
-        cargo::rerun-if-changed=CONFIG/SKILLS
         cargo::rerun-if-changed=CONFIG/locks
+        cargo::rerun-if-changed=CONFIG
         cargo::rerun-if-changed=REPOSITORY/src/native
         cargo::rerun-if-changed=REPOSITORY/generated/token-counts.tsv"#]]
     .assert_eq(&told.replace(&repository().display().to_string(), "REPOSITORY"));
