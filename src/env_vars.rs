@@ -118,7 +118,7 @@ pub fn lookup(name: &str) -> Option<String> {
 #[expect(clippy::disallowed_methods, reason = "this is the place that the rule sends everyone to")]
 pub fn lookup_os(name: &str) -> Option<OsString> {
     // The system's function refuses such names; asking for them is no defect here, since they come from configurations.
-    if name.is_empty() || name.contains(['=', '\0']) { None } else { std::env::var_os(name) }
+    if name.is_empty() || name.bytes().any(|byte| matches!(byte, b'=' | 0)) { None } else { std::env::var_os(name) }
 }
 
 /// The value of `name` if it is not blank: an empty variable is how a client's configuration says "not set".

@@ -39,7 +39,9 @@ impl Protocol {
 
     /// A client of the handshake era has introduced itself.
     pub(super) fn set_client(&self, client: Client) {
-        if let (Some((_, service)), Some(client)) = (self.service.get(), client.for_rmcp()) {
+        if let Some((_, service)) = self.service.get()
+            && let Some(client) = client.for_rmcp()
+        {
             service.peer().set_peer_info(client);
         }
         *self.client.lock().unwrap_or_else(PoisonError::into_inner) = Some(client);
