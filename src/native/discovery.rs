@@ -162,3 +162,49 @@ pub(super) fn proxy_server_status(
         .map(NativeResult::json)
         .map_err(|error| NativeResult::error(format!("the status cannot be written as JSON: {error}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::app::App;
+    use crate::calls::Era;
+    use crate::catalog::CATALOG;
+    use crate::settings::Settings;
+    use crate::skills::Library;
+
+    fn context(profile: &str) -> CallContext {
+        let variable = |name: &str| (name == "EVOKORE_DISCOVERY_PROFILE").then(|| profile.to_owned());
+        let (settings, _) = Settings::resolve(&CATALOG, &variable).expect("the repository has the profile");
+        let app = App::new(settings, Library::default());
+        CallContext { app, session: None, era: Era::Modern, progress: None, cancelled: CancellationToken::new() }
+    }
+
+    /// The texts and nothing else are what `sessionTokenBudget` counts, so whatever is added to them must be added to
+    /// `budgets::Session` as well.
+    #[test]
+    fn answers_hold_what_the_build_counts() {
+        let ctx = context("lean");
+        let arguments = json!({ "query": "skill" });
+        let found = discover_tools(arguments.as_object().expect("an object"), &ctx).expect("an answer");
+        let merged = ctx.app.merged();
+        let tools = discovery::search(&ctx.app.settings, &merged, "skill", DEFAULT_LIMIT).found;
+        assert!(tools.len() > 1, "native tools know the word");
+        let lines = tools.iter().map(|it| {
+            let (server, description) = (it.tool.server_id(), it.tool.description());
+            assert_eq!(server, "native");
+            answers::found_line(it.tool.name(), server, description)
+        });
+        let expected = answers::found_head(tools.len(), 0) + &lines.collect::<String>() + answers::HOW_TO_CALL;
+        assert_eq!(found.text, expected);
+
+        let name = tools[0].tool.name();
+        let described = merged.find(name).and_then(ToolRef::described).expect("natives are known");
+        let arguments = json!({ "tools": [name] });
+        let answer = describe_tool(arguments.as_object().expect("an object"), &ctx).expect("an answer");
+        let described = std::str::from_utf8(described).expect("JSON");
+        assert_eq!(answer.text, answers::described(&[described], &[]));
+    }
+}

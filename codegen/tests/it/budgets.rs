@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use evokore_catalog::answers::DEFAULT_LIMIT;
+use evokore_catalog::answers::{self, DEFAULT_LIMIT};
+use evokore_catalog::project::always_visible;
+use evokore_codegen::tokens::{Counter, Encoding, Known};
 use expect_test::expect;
 
 use crate::support::{Small, repository};
@@ -68,6 +70,27 @@ fn what_a_first_use_consists_of() {
         everything Session { list: 400, answer: 0, schema: 0 }
         stable Session { list: 54, answer: 81, schema: 107 }"#]]
     .assert_eq(&shown.join("\n"));
+}
+
+/// Answers are added up from the counts of their parts, since a digest lock keeps no texts. The whole text never costs
+/// more: what a tokenizer joins across two parts costs less than the parts. It joins a full stop with the line break
+/// after it, so a part may be counted one token too dear.
+#[test]
+fn the_sum_of_the_parts_is_no_less_than_the_whole() {
+    let mut small = Small::new(&config(r#"{ "one": { "alwaysVisible": ["discover_tools"] } }"#));
+    small.0.locks.clear();
+    let model = small.compile().model;
+    let one = model.profiles.iter().find(|profile| profile.entry.name == "one").unwrap();
+    let lines: Vec<String> = model
+        .tools
+        .iter()
+        .filter(|tool| !always_visible(&one.entry, tool.name, true))
+        .map(|tool| answers::found_line(tool.name, "native", tool.description))
+        .collect();
+    assert_eq!(lines.len(), 2, "`describe_tool` is shown by every profile");
+    let whole = answers::found_head(2, 2) + &lines.concat() + answers::HOW_TO_CALL;
+    let whole = Counter::new(&Encoding::ALL, Known::default()).count("whole", &whole).of(Encoding::Cl100k);
+    assert!((whole..=whole + 3).contains(&one.session.answer), "{} counted, {whole} sent", one.session.answer);
 }
 
 /// The counted answer is as long as the one that a model gets.
