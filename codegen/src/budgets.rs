@@ -2,7 +2,8 @@
 //!
 //! A **first use** is the list, one answer of `discover_tools` and one of `describe_tool`, as the texts that a model
 //! reads. Which tools somebody finds cannot be known here, so both answers are about the tools that the profile does
-//! not show: the discovery answer is the dearest possible one of the default length, the schema is the median one.
+//! not show: the discovery answer is the dearest possible one of the default length, the schema is the median one. What
+//! a query adds to its answer (words that no tool knows, schemas on demand) is not counted, nor is `structuredContent`.
 
 use evokore_catalog::answers::{DEFAULT_LIMIT, HOW_TO_CALL, found_head};
 use evokore_catalog::profile::{Activation, ProfileEntry, SchemaMode};
