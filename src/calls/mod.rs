@@ -72,17 +72,26 @@ pub async fn call(ctx: &CallContext, request: CallRequest<'_>) -> Outcome {
 }
 
 async fn answer(ctx: &CallContext, request: CallRequest<'_>) -> Result<Outcome, Outcome> {
-    match route::route(&ctx.app, request.name).await? {
+    match find(ctx, request.name).await? {
         Route::Native(NativeTool::CallTool) => {
             let inner = through::unwrap(request.arguments)?;
             let request = CallRequest { name: &inner.name, arguments: inner.arguments.as_deref(), meta: request.meta };
             // The name is an argument here, so a wrong one is the model's to mend.
-            match route::route(&ctx.app, request.name).await.map_err(Outcome::for_the_model)? {
+            match find(ctx, request.name).await.map_err(Outcome::for_the_model)? {
                 Route::Native(NativeTool::CallTool) => Err(Outcome::error_text("call_tool cannot call itself")),
                 route => dispatch(ctx, request, route).await.map_err(Outcome::for_the_model),
             }
         }
         route => dispatch(ctx, request, route).await,
+    }
+}
+
+/// Finds who answers `name`. That may wait for a server to boot; not once the client has given up.
+async fn find(ctx: &CallContext, name: &str) -> Result<Route, Outcome> {
+    tokio::select! {
+        biased;
+        () = ctx.cancelled.cancelled() => Err(Outcome::error_text("the call was given up")),
+        route = route::route(&ctx.app, name) => route,
     }
 }
 

@@ -86,8 +86,9 @@ impl Children {
         let server = self.server(server)?;
         let connection = tokio::select! {
             biased;
-            connection = server.connection() => connection?,
+            // Looked at first: a call that was given up while it waited is not to reach the child.
             () = call.cancelled.cancelled() => return Err(ChildError::Cancelled { id: server.spec.id }),
+            connection = server.connection() => connection?,
         };
         let outcome = connection.call(call, server.patience()).await;
         if let Err(error) = &outcome {

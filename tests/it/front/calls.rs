@@ -95,3 +95,34 @@ fn the_status_names_every_server_from_the_first_moment() {
     let waiting: Vec<&str> = said.lines().filter(|line| line.contains("ELEVENLABS")).collect();
     assert!(waiting.len() == 1 && waiting[0].contains("waits"), "one calm line: {said}");
 }
+
+#[test]
+fn what_is_given_up_before_its_server_is_up_is_never_called() {
+    let mut sandbox = Sandbox::new("calls-early");
+    let gate = sandbox.path("work/gate");
+    if !sandbox.with_fs_server_that(&["more", &format!("late={}", gate.display())]) {
+        return;
+    }
+    sandbox.set("EVOKORE_TOOL_DISCOVERY_MODE", "legacy");
+    let mut session = Session::greeted(&sandbox);
+    let id = session.request("tools/call", json!({"name": "fs_grow", "arguments": {}}));
+    session.ask("ping", json!({}));
+    session.notify("notifications/cancelled", json!({"requestId": id}));
+    std::fs::write(&gate, "").unwrap();
+    session.wait_for_child();
+    let notes = session.notes(Duration::from_millis(600));
+    assert!(!notes.iter().any(|message| message["id"] == id), "{notes:?}");
+    let listed = session.listed();
+    assert!(
+        listed.iter().any(|name| name == "fs_grow") && !listed.iter().any(|name| name == "fs_grown0"),
+        "{listed:?}"
+    );
+}
+
+#[test]
+fn a_call_that_finishes_soon_after_the_end_is_answered() {
+    let Some((_sandbox, mut session)) = with_child("calls-soon", &["more"]) else { return };
+    let id = session.request("tools/call", json!({"name": "fs_nap", "arguments": {"ms": 100}}));
+    let (rest, _) = session.close();
+    assert!(rest.iter().any(|message| message["id"] == id && message["result"].is_object()), "{rest:?}");
+}

@@ -10,7 +10,7 @@
   late=FILE    answers nothing until FILE is there
   more         has further tools: `progress` reports three times and answers; `wait` answers when it is cancelled, which
                nobody reads, and writes FILE, its argument; `grow` says fifty times that its list has changed, and
-               has one more tool from then on
+               has one more tool from then on; `nap` answers after `ms` milliseconds
   secret=TEXT  nothing: a secret among the arguments
 
 Tool `about` tells about the process, `echo` gives its arguments back, `huge` as many megabytes as asked for.
@@ -61,7 +61,7 @@ def habit(name):
 
 
 def tools():
-    more = ["progress", "wait", "grow"] + GROWN if "more" in HABITS else []
+    more = ["progress", "wait", "grow", "nap"] + GROWN if "more" in HABITS else []
     return [{"name": name, "inputSchema": {"type": "object"}} for name in ["about", "echo", "huge"] + more]
 
 
@@ -76,6 +76,8 @@ def call_more(name, params, id):
         GROWN.append("grown%d" % len(GROWN))
         for n in range(50):
             send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    if name == "nap":
+        time.sleep(params["arguments"]["ms"] / 1000)
     if name == "wait":
         for line in sys.stdin.buffer:
             message = json.loads(line)
