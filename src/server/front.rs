@@ -136,17 +136,17 @@ impl Front {
         }
     }
 
-    /// Waits until `deadline` for what has no answer yet, and refuses the rest, so that no request stays without one.
+    /// Waits until `deadline` for what has no answer yet.
     pub(super) async fn drain(&self, deadline: Instant) {
         let _ = timeout_at(deadline, self.in_flight.all_answered()).await;
-        for id in self.in_flight.abandon_calls() {
-            // A client that does not read cannot be told.
-            self.out.try_send(Frame::error(Some(&id), INTERNAL_ERROR, "the server ends before the call was finished"));
-        }
     }
 
-    /// Ends the subscriptions, each with its answer, and writes out what is queued.
+    /// Refuses the calls that are unfinished, so that none stays without an answer, ends the subscriptions, each with
+    /// its answer, and writes out what is queued. Takes as long as the client takes to read.
     pub(super) async fn end(self) {
+        for id in self.in_flight.abandon_calls() {
+            self.error(Some(&id), INTERNAL_ERROR, "the server ends before the call was finished").await;
+        }
         self.protocol.end().await;
         self.out.flush().await;
     }

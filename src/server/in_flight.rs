@@ -106,8 +106,12 @@ impl InFlight {
     }
 }
 
-/// One spelling for a text with escapes and the same text without.
+/// One spelling for a text with escapes and the same text without, and for the two spellings of zero: rmcp answers in
+/// its own.
 fn canonical(id: &str) -> String {
+    if id == "-0" {
+        return "0".to_owned();
+    }
     if !id.contains('\\') {
         return id.to_owned();
     }
@@ -132,6 +136,7 @@ mod tests {
         assert!(requests.finish("\"a\""));
         assert!(!requests.finish("\"a\""), "an answer is sent once");
         assert!(requests.finish("1") && requests.finish("\"1\""));
+        assert!(requests.begin("-0", Owner::Rmcp) && requests.finish("0"));
         requests.all_answered().await;
     }
 

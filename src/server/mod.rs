@@ -45,6 +45,9 @@ pub const DRAIN: Duration = Duration::from_millis(450);
 /// children to go; those that do not are killed.
 pub const LEAVE: Duration = Duration::from_millis(900);
 
+/// Bytes read ahead of a line that waits, to learn of the client's end.
+const AHEAD: usize = 256 << 10;
+
 /// Events taken from the system at once. A client and its children have few, and the room for them is cleared at start.
 const IO_EVENTS: usize = 64;
 
@@ -97,23 +100,27 @@ pub async fn serve(
 
     let front = Front { app: app.clone(), session, notifier, out: out.clone(), in_flight, protocol };
     let boot = Boot::new(app, start_children);
-    let listens = tokio::select! {
+    let (since, listens) = tokio::select! {
         biased;
-        () = read_lines(&front, boot, input) => true,
-        () = out.closed() => false,
-        () = stop => true,
+        since = read_lines(&front, boot, input) => (since, true),
+        () = out.closed() => (Instant::now(), false),
+        () = stop => (Instant::now(), true),
     };
 
-    let now = Instant::now();
     if listens {
-        front.drain(now + DRAIN).await;
+        front.drain(since + DRAIN).await;
     }
     let children = app.children();
     let end = async { tokio::join!(front.end(), children.shutdown()) };
-    let _ = timeout_at(now + LEAVE, end).await;
+    let _ = timeout_at(since + LEAVE, end).await;
 }
 
-async fn read_lines(front: &Front, mut boot: Boot<'_, impl FnOnce() -> Children>, input: impl AsyncRead + Unpin) {
+/// Deals with the client's lines to their end, and tells when that was.
+async fn read_lines(
+    front: &Front,
+    mut boot: Boot<'_, impl FnOnce() -> Children>,
+    input: impl AsyncRead + Unpin,
+) -> Instant {
     let mut lines = Lines::unending(input, MAX_LINE);
     let mut over = Bytes::new();
     loop {
@@ -130,18 +137,43 @@ async fn read_lines(front: &Front, mut boot: Boot<'_, impl FnOnce() -> Children>
                 if boot.must_precede(&line) {
                     boot.start();
                 }
-                front.line(&line).await;
+                if let Err(since) = unless_left(&mut lines, front.line(&line)).await {
+                    return since;
+                }
                 boot.answered = true;
             }
             Ok(Some(Line::Over { head, .. })) => over = head,
-            Ok(Some(Line::OverEnd { tail, .. })) => front.too_long(&over, &tail, MAX_LINE).await,
-            Ok(None) => return,
+            Ok(Some(Line::OverEnd { tail, .. })) => {
+                if let Err(since) = unless_left(&mut lines, front.too_long(&over, &tail, MAX_LINE)).await {
+                    return since;
+                }
+            }
+            Ok(None) => return Instant::now(),
             Err(error) => {
                 log::warn(&format!("the client's stream ends: {error}"));
-                return;
+                return Instant::now();
             }
         }
     }
+}
+
+/// Deals with one line, which may have to wait: for the client to read, or for requests to be answered. The client may
+/// close its end all the same; from then on the line has [`DRAIN`] left.
+///
+/// # Errors
+/// That was not enough. Tells when the client's end closed.
+async fn unless_left(
+    lines: &mut Lines<impl AsyncRead + Unpin>,
+    dealing: impl Future<Output = ()>,
+) -> Result<(), Instant> {
+    tokio::pin!(dealing);
+    tokio::select! {
+        biased;
+        () = &mut dealing => return Ok(()),
+        () = lines.ended(AHEAD) => {}
+    }
+    let end = Instant::now();
+    timeout_at(end + DRAIN, dealing).await.map_err(|_| end)
 }
 
 /// Starts the child servers, once, when that delays no answer.
@@ -180,7 +212,7 @@ impl<'a, F: FnOnce() -> Children> Boot<'a, F> {
     }
 }
 
-/// Resolves on SIGTERM or SIGINT (Ctrl-C elsewhere).
+/// Resolves on SIGTERM, SIGINT or SIGHUP (Ctrl-C elsewhere).
 async fn terminated() {
     // Until then a signal ends the process as it ends any other, and nothing has been started that could be left.
     tokio::time::sleep(QUIET).await;
@@ -191,13 +223,29 @@ async fn terminated() {
         else {
             return std::future::pending().await;
         };
+        // The terminal is closed: the children, in groups of their own, would not hear of it.
+        let hangup = async {
+            match signal(SignalKind::hangup()) {
+                Ok(mut hangup) => hangup.recv().await,
+                Err(_) => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
+            _ = hangup, if !ignores_hangup() => {}
         }
     }
     #[cfg(not(unix))]
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }
+}
+
+/// Whether who started us has switched hangups off, as `nohup` does: then the server lives on. Only Linux tells.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }

@@ -19,7 +19,7 @@ pub(super) type Output = Pin<Box<dyn AsyncWrite + Send>>;
 pub(super) struct Streams {
     pub(super) input: Input,
     pub(super) output: Output,
-    /// What to undo.
+    /// What to undo, last things first: both streams may be one, whose mode was seen unchanged by the first alone.
     pub(super) modes: [Option<polled::Mode>; 2],
 }
 
@@ -33,7 +33,7 @@ pub(super) fn open() -> Streams {
         Ok((output, mode)) => (output, Some(mode)),
         Err(_) => (Box::pin(tokio::io::stdout()) as Output, None),
     };
-    Streams { input, output, modes: [input_mode, output_mode] }
+    Streams { input, output, modes: [output_mode, input_mode] }
 }
 
 #[cfg(unix)]

@@ -43,6 +43,8 @@ pub(crate) struct Lines<R> {
     over: Option<Over>,
     /// A line longer than this ends the stream.
     endless: u64,
+    /// The reader has nothing more.
+    ended: bool,
 }
 
 #[derive(Debug)]
@@ -55,7 +57,16 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// Lines of `reader`, each of at most `limit` bytes.
     pub(crate) fn new(reader: R, limit: usize) -> Lines<R> {
         let endless = ENDLESS.saturating_mul(limit as u64);
-        Lines { reader, limit, buffer: BytesMut::new(), scanned: 0, room: FIRST_READ, over: None, endless }
+        Lines {
+            reader,
+            limit,
+            buffer: BytesMut::new(),
+            scanned: 0,
+            room: FIRST_READ,
+            over: None,
+            endless,
+            ended: false,
+        }
     }
 
     /// The same for a side that is never cut off: an overlong line is discarded for as long as it goes on.
@@ -72,9 +83,20 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if let Some(line) = if self.over.is_some() { self.discard()? } else { self.take() } {
                 return Ok(Some(line));
             }
-            if self.read().await? == 0 {
+            if self.ended || self.read().await? == 0 {
                 return Ok(self.last());
             }
+        }
+    }
+
+    /// Resolves when the stream has ended, or failed, however many lines still wait to be taken. Reads on to find out,
+    /// but keeps no more than about `ahead` bytes; while so much waits, nobody can tell.
+    pub(crate) async fn ended(&mut self, ahead: usize) {
+        while !self.ended {
+            if self.buffer.len() >= ahead {
+                return std::future::pending().await;
+            }
+            self.ended = self.read().await.is_err() || self.ended;
         }
     }
 
@@ -143,6 +165,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         self.buffer.reserve(self.room.max(self.buffer.len().min(missing)));
         let free = self.buffer.capacity() - self.buffer.len();
         let n = self.reader.read_buf(&mut self.buffer).await?;
+        self.ended = n == 0;
         if n == free {
             self.room = (self.room * 2).min(LAST_READ);
         }
@@ -206,6 +229,18 @@ mod tests {
             assert_eq!(found[2], Line::OverEnd { tail: Bytes::from_static(b"123456789"), size: 9 });
             assert_eq!(found[3..], [whole("ok")]);
         }
+    }
+
+    #[tokio::test]
+    async fn the_end_is_seen_before_the_lines_are_taken() {
+        let mut lines = Lines::new(&b"first\nsecond\n"[..], 100);
+        assert_eq!(lines.next().await.unwrap(), Some(whole("first")));
+        lines.ended(1000).await;
+        assert_eq!(lines.next().await.unwrap(), Some(whole("second")));
+        assert_eq!(lines.next().await.unwrap(), None);
+        let mut lines = Lines::new(tokio::io::repeat(b'\n'), 100);
+        let waits = tokio::time::timeout(std::time::Duration::from_millis(20), lines.ended(1000)).await;
+        assert!(waits.is_err() && lines.buffer.len() < 1000 + LAST_READ, "it reads only so far ahead");
     }
 
     #[tokio::test]

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::{Sandbox, Session, Streams, eventually};
 
 /// What a client or a user may expect.
-const SECOND: Duration = Duration::from_secs(1);
+pub(super) const SECOND: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy)]
-enum End {
+pub(super) enum End {
     Input,
     Signal(Signal),
 }
@@ -22,7 +22,7 @@ enum End {
 const ENDS: [End; 3] = [End::Input, End::Signal(Signal::TERM), End::Signal(Signal::INT)];
 
 /// Ends the session and waits for the process. Gives back what still came.
-fn end(mut session: Session, end: End) -> Vec<Value> {
+pub(super) fn end(mut session: Session, end: End) -> Vec<Value> {
     let start = Instant::now();
     match end {
         End::Input => drop(session.to.take()),
@@ -39,12 +39,12 @@ fn end(mut session: Session, end: End) -> Vec<Value> {
     rest
 }
 
-fn pid(id: u32) -> Pid {
+pub(super) fn pid(id: u32) -> Pid {
     Pid::from_raw(i32::try_from(id).unwrap()).unwrap()
 }
 
 /// A process that is neither gone nor a zombie.
-fn lives(id: &Value) -> bool {
+pub(super) fn lives(id: &Value) -> bool {
     let status = std::fs::read_to_string(Path::new("/proc").join(id.to_string()).join("status"));
     status.is_ok_and(|status| !status.contains("State:\tZ"))
 }
@@ -193,15 +193,7 @@ fn a_client_that_reads_late_costs_no_memory() {
             }
         }
     });
-    // The flow has come to a halt when the server has done nothing for a while.
-    let mut before = u64::MAX;
-    eventually("the server waits for its client", || {
-        let used = ticks(process.id());
-        let waits = used == before;
-        before = used;
-        std::thread::sleep(Duration::from_millis(100));
-        waits
-    });
+    settle(process.id());
     let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     let kilobytes: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
@@ -212,6 +204,18 @@ fn a_client_that_reads_late_costs_no_memory() {
     writer.join().unwrap();
     assert_eq!(lines, 16_000, "and once it reads, it gets everything");
     assert!(process.wait().unwrap().success());
+}
+
+/// Waits until a process has done nothing for a while: the flow has come to a halt.
+pub(super) fn settle(id: u32) {
+    let mut before = u64::MAX;
+    eventually("the server waits for its client", || {
+        let used = ticks(id);
+        let waits = used == before;
+        before = used;
+        std::thread::sleep(Duration::from_millis(100));
+        waits
+    });
 }
 
 /// Processor time that a process has used, in clock ticks.

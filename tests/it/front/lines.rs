@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{LONG, Sandbox, Session, Streams};
 
 /// What a line is answered with, before the answer to a ping that follows it.
-fn told(session: &mut Session, line: &[u8]) -> Vec<Value> {
+pub(super) fn told(session: &mut Session, line: &[u8]) -> Vec<Value> {
     session.raw(line);
     session.raw("\n{\"jsonrpc\":\"2.0\",\"id\":\"after\",\"method\":\"ping\"}\n");
     let mut told = Vec::new();

@@ -4,16 +4,19 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod calls;
+mod descriptors;
 mod end;
 mod eras;
+mod leave;
 mod library;
 mod lines;
 mod lists;
+mod odd;
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -55,6 +58,11 @@ impl Session {
 
     /// Starts the server in `sandbox`.
     fn start(sandbox: &Sandbox, streams: Streams) -> Session {
+        Session::spawn(&mut sandbox.command(&["serve"]), streams)
+    }
+
+    /// Starts what is a server.
+    fn spawn(command: &mut Command, streams: Streams) -> Session {
         let (to, from, stdin, stdout): (Box<dyn Write>, Box<dyn Read + Send>, OwnedFd, OwnedFd) = match streams {
             Streams::Pipes => {
                 let ((stdin, to), (from, stdout)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
@@ -65,8 +73,9 @@ impl Session {
                 (Box::new(to), Box::new(from), stdin.into(), stdout.into())
             }
         };
-        let mut process =
-            sandbox.command(&["serve"]).stdin(stdin).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
+        let mut process = command.stdin(stdin).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
+        // The command holds the server's ends, which would keep the streams open.
+        command.stdin(Stdio::null()).stdout(Stdio::null());
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             let mut from = BufReader::new(from);
