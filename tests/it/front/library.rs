@@ -1,8 +1,10 @@
 //! Resources, prompts, completion and logging, as a client asks for them.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
-use super::{Sandbox, Session};
+use super::{Sandbox, Session, modern};
 
 fn names<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
     list.as_array().unwrap().iter().map(|entry| entry[key].as_str().unwrap()).collect()
@@ -87,4 +89,25 @@ fn a_log_level_can_be_set() {
     for level in ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] {
         assert_eq!(session.ask("logging/setLevel", json!({ "level": level })), json!({}));
     }
+}
+
+#[test]
+fn refreshed_skills_are_told_of_and_can_be_read() {
+    let sandbox = Sandbox::new("library-refresh");
+    sandbox.write("conf/SKILLS/TESTING/new-thing/SKILL.md", "---\nname: new-thing\ndescription: new\n---\n# New\n");
+    let mut session = Session::greeted(&sandbox);
+    let id = session.request("subscriptions/listen", modern(json!({"notifications": {"resourcesListChanged": true}})));
+    assert_eq!(session.next(super::LONG).unwrap()["method"], "notifications/subscriptions/acknowledged");
+    let refreshed = session.call("refresh_skills", json!({}));
+    assert_eq!(refreshed["structuredContent"]["added"], 1, "{refreshed}");
+    let notes = session.notes(Duration::from_millis(500));
+    assert!(notes.iter().all(|note| note["method"] == "notifications/resources/list_changed"), "{notes:?}");
+    let mut told: Vec<Option<u64>> =
+        notes.iter().map(|note| note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].as_u64()).collect();
+    told.sort_unstable();
+    assert_eq!(told, [None, Some(id)], "the session and the subscriber, once each");
+    let read = session.ask("resources/read", json!({"uri": "skill://TESTING/new-thing"}));
+    assert!(read["contents"][0]["text"].as_str().unwrap().contains("# New"), "{read}");
+    session.call("refresh_skills", json!({}));
+    assert_eq!(session.notes(Duration::from_millis(300)), Vec::<Value>::new(), "nothing has changed");
 }

@@ -136,7 +136,7 @@ fn a_client_that_describes_keeps_its_placeholders() {
 }
 
 /// A session whose child server is up, and whose list has settled.
-fn with_child(name: &str, variables: &[(&str, &str)], habits: &[&str]) -> Option<(Sandbox, Session)> {
+pub(super) fn with_child(name: &str, variables: &[(&str, &str)], habits: &[&str]) -> Option<(Sandbox, Session)> {
     let mut sandbox = Sandbox::new(name);
     if !sandbox.with_fs_server_that(habits) {
         return None;

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod approval;
 mod calls;
 mod descriptors;
 mod end;
