@@ -35,13 +35,27 @@ impl ClientFile {
         let path = match fs::canonicalize(path) {
             Ok(path) => path,
             Err(error) if error.kind() == ErrorKind::NotFound => {
+                // Writing would put a file in place of the link.
+                if let Ok(target) = fs::read_link(path) {
+                    let (link, target) = (path.display(), target.display());
+                    return Err(Failure::usage(format!("`{link}` is a link to `{target}`, which does not exist"))
+                        .hint("make that file, which may be empty, or remove the link"));
+                }
                 return Ok(ClientFile { path: path.to_path_buf(), bytes: None, text: String::new(), marked: false });
             }
             Err(error) => return Err(cannot(&error)),
         };
         let about = fs::metadata(&path).map_err(|error| cannot(&error))?;
         if !about.is_file() || about.len() > MAX_BYTES {
-            return Err(Failure::usage(format!("`{}` is no configuration file", path.display())));
+            let what = if about.is_dir() {
+                "is a folder"
+            } else if about.is_file() {
+                "is too large for a configuration"
+            } else {
+                "is no file"
+            };
+            return Err(Failure::usage(format!("`{}` {what}", path.display()))
+                .hint("use `--print` and paste the entry where the client looks for it"));
         }
         let bytes = fs::read(&path).map_err(|error| cannot(&error))?;
         let text = String::from_utf8(bytes.clone()).map_err(|error| {

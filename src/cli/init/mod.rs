@@ -12,10 +12,10 @@ mod tests;
 use std::path::Path;
 
 use crate::catalog::CATALOG;
-use crate::cli::arguments::InitArguments;
+use crate::cli::arguments::{InitArguments, Scope};
 use crate::cli::output::Output;
-use crate::env_vars;
 use crate::error::{Exit, Failure};
+use crate::{config_dir, env_vars};
 use clients::{Format, Platform};
 use entry::{Change, Entry, Merged, NAME, Refusal};
 use file::ClientFile;
@@ -50,11 +50,30 @@ pub(crate) fn run(arguments: &InitArguments, out: Output) -> Result<Exit, Failur
             if let Some(backup) = backup {
                 text.push_str(&format!("what was there: `{}`\n", backup.display()));
             }
+            for note in notes(arguments.scope, &entry) {
+                text.push_str(&format!("note: {note}\n"));
+            }
             text.push_str(&format!("next: {}\n", client.next_step(arguments.scope)));
             out.print(&text)?;
         }
     }
     Ok(Exit::Ok)
+}
+
+/// What a person should know about the entry that was written.
+fn notes(scope: Scope, entry: &Entry) -> Vec<String> {
+    let mut notes = Vec::new();
+    if scope == Scope::Project {
+        notes.push(format!("whoever shares this file needs evokore at `{}`, too", entry.command));
+    }
+    if config_dir::find().is_none() {
+        notes.push(format!(
+            "this executable lies apart from its configuration, whose `.env` and `SKILLS/` it will not look at; \
+             `{}=folder evokore init …` tells it where they are",
+            env_vars::CONFIG_DIR
+        ));
+    }
+    notes
 }
 
 /// The entry for this executable and this environment.
@@ -68,10 +87,12 @@ fn entry(profile: Option<&str>) -> Result<Entry, Failure> {
     };
     let mut env = Vec::new();
     // A binary that was built for another folder has to be told of it; the client starts it from anywhere.
-    if let Some(folder) = env_vars::read(env_vars::CONFIG_DIR) {
-        let folder = std::path::absolute(&folder)
-            .map_err(|error| Failure::usage(format!("`{}` is `{folder}`: {error}", env_vars::CONFIG_DIR)))?;
-        env.push((env_vars::CONFIG_DIR.to_owned(), text(&folder)?));
+    for name in [env_vars::CONFIG_DIR, env_vars::MCP_CONFIG_PATH] {
+        if let Some(value) = env_vars::read(name) {
+            let path = std::path::absolute(&value)
+                .map_err(|error| Failure::usage(format!("`{name}` is `{value}`: {error}")))?;
+            env.push((name.to_owned(), text(&path)?));
+        }
     }
     if let Some(profile) = profile {
         crate::cli::profile::check(&CATALOG, profile)?;

@@ -18,6 +18,13 @@ fn sandbox(name: &str) -> Sandbox {
     sandbox
 }
 
+/// A run as a person sees it, without the note that depends on where the tests were built.
+fn transcript(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let text = sandbox.transcript(arguments);
+    let lines = text.split_inclusive('\n');
+    lines.filter(|line| !line.starts_with("note: this executable lies apart from its configuration")).collect()
+}
+
 #[test]
 #[cfg_attr(not(target_os = "linux"), expect(unused, reason = "the files lie elsewhere"))]
 fn every_client_and_scope() {
@@ -28,16 +35,16 @@ fn every_client_and_scope() {
         if cfg!(not(target_os = "linux")) {
             continue;
         }
-        text.push_str(&sandbox.transcript(&["init", client, "--dry-run"]));
+        text.push_str(&transcript(&sandbox, &["init", client, "--dry-run"]));
         assert!(!sandbox.path(&user).exists(), "a dry run writes nothing");
-        text.push_str(&sandbox.transcript(&["init", client]));
-        text.push_str(&sandbox.transcript(&["init", client]));
-        text.push_str(&sandbox.transcript(&["init", client, "--profile", "lean"]));
+        text.push_str(&transcript(&sandbox, &["init", client]));
+        text.push_str(&transcript(&sandbox, &["init", client]));
+        text.push_str(&transcript(&sandbox, &["init", client, "--profile", "lean"]));
         if let Some(project) = project {
-            text.push_str(&sandbox.transcript(&["init", client, "--scope", "project"]));
+            text.push_str(&transcript(&sandbox, &["init", client, "--scope", "project"]));
             assert!(sandbox.path(&project).is_file());
         }
-        text.push_str(&sandbox.transcript(&["init", client, "--print"]));
+        text.push_str(&transcript(&sandbox, &["init", client, "--print"]));
     }
     if cfg!(target_os = "linux") {
         expect_file!["init.txt"].assert_eq(&text);
@@ -66,6 +73,39 @@ fn what_was_there_is_kept_beside_it() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_link_to_nowhere_stays_a_link() {
+    let sandbox = sandbox("link");
+    let link = sandbox.path("home/.cursor/mcp.json");
+    std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("../dotfiles/mcp.json", &link).unwrap();
+    let ran = sandbox.run(&["init", "cursor"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("is a link to `../dotfiles/mcp.json`, which does not exist\nhint: "), "{ran:?}");
+    assert!(link.is_symlink());
+    // One that leads somewhere is followed.
+    sandbox.write("home/dotfiles/mcp.json", "{}");
+    sandbox.run(&["init", "cursor"]).content();
+    assert!(link.is_symlink() && sandbox.read("home/dotfiles/mcp.json").contains("\"evokore\""));
+}
+
+#[test]
+fn the_entry_names_a_configuration_that_the_environment_names() {
+    let mut sandbox = sandbox("named");
+    sandbox.set("EVOKORE_MCP_CONFIG_PATH", "other/evokore.json");
+    let entry = sandbox.run(&["init", "cursor", "--print"]).json();
+    let env = &entry["mcpServers"]["evokore"]["env"];
+    let path = sandbox.path("work/other/evokore.json").to_str().unwrap().to_owned();
+    assert_eq!(
+        env["EVOKORE_MCP_CONFIG_PATH"]
+            .as_str()
+            .unwrap()
+            .replace("<root>/", &format!("{}/", sandbox.path("").to_str().unwrap().trim_end_matches('/'))),
+        path
+    );
+}
+
+#[test]
 fn broken_files_are_left_alone() {
     let sandbox = sandbox("broken");
     let mut text = String::new();
@@ -85,7 +125,7 @@ fn broken_files_are_left_alone() {
         assert!(!sandbox.path(&format!("{path}.bak")).exists());
     }
     std::fs::create_dir_all(sandbox.path("work/.mcp.json")).unwrap();
-    text.push_str(&sandbox.transcript(&["init", "claude", "--scope", "project"]));
+    text.push_str(&transcript(&sandbox, &["init", "claude", "--scope", "project"]));
     if cfg!(target_os = "linux") {
         expect_file!["init-broken.txt"].assert_eq(&text);
     }
