@@ -121,6 +121,16 @@ pub fn lookup_os(name: &str) -> Option<OsString> {
     if name.is_empty() || name.bytes().any(|byte| matches!(byte, b'=' | 0)) { None } else { std::env::var_os(name) }
 }
 
+/// The names in the process's environment that look like ours and are none of [`VARS`], sorted.
+#[expect(clippy::disallowed_methods, reason = "this is the place that the rule sends everyone to")]
+pub fn unknown_names() -> Vec<String> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut unknown: Vec<String> =
+        names.filter(|name| name.starts_with("EVOKORE_") && VARS.iter().all(|var| var.name != name.as_str())).collect();
+    unknown.sort();
+    unknown
+}
+
 /// The value of `name` if it is not blank: an empty variable is how a client's configuration says "not set".
 pub fn read(name: &str) -> Option<String> {
     lookup(name).filter(|value| !value.trim_ascii().is_empty())

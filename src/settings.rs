@@ -136,18 +136,22 @@ impl Settings {
             Some(other) => return Err(unknown(vars::TOOL_SCHEMA_MODE, other, "schema mode", "full, deferred")),
         };
         let unlisted = if flag(&get, vars::SECURITY_DEFAULT_DENY, false)? { Access::Deny } else { Access::Allow };
+        let mut number = |variable, default, least, most| number(&get, variable, default, least, most, &mut warnings);
+        let page_size = usize::try_from(number(vars::TOOL_LIST_PAGE_SIZE, 35, 1, 1000)?).unwrap_or(1000);
+        let mut millis =
+            |variable, default, least, most| number(variable, default, least, most).map(Duration::from_millis);
         let settings = Settings {
             mode,
             profile,
             role,
             unlisted,
             schema_mode,
-            schema_fallback: millis(&get, vars::TOOL_SCHEMA_FALLBACK_MS, 60_000, 1, u64::MAX)?,
+            schema_fallback: millis(vars::TOOL_SCHEMA_FALLBACK_MS, 60_000, 1, u64::MAX)?,
             paginate: flag(&get, vars::TOOL_LIST_PAGINATION, false)?,
-            page_size: usize::try_from(number(&get, vars::TOOL_LIST_PAGE_SIZE, 35, 1, 1000)?).unwrap_or(1000),
-            debounce: millis(&get, vars::TOOLS_LIST_CHANGED_DEBOUNCE_MS, 250, 0, 5000)?,
-            boot_timeout: millis(&get, vars::CHILD_SERVER_BOOT_TIMEOUT_MS, 30_000, 1, u64::MAX)?,
-            call_timeout: millis(&get, vars::PROXY_REQUEST_TIMEOUT_MS, 60_000, 1, u64::MAX)?,
+            page_size,
+            debounce: millis(vars::TOOLS_LIST_CHANGED_DEBOUNCE_MS, 250, 0, 5000)?,
+            boot_timeout: millis(vars::CHILD_SERVER_BOOT_TIMEOUT_MS, 30_000, 1, u64::MAX)?,
+            call_timeout: millis(vars::PROXY_REQUEST_TIMEOUT_MS, 60_000, 1, u64::MAX)?,
             home: crate::state::home(lookup),
         };
         Ok((settings, warnings))
@@ -195,30 +199,25 @@ fn flag(get: &dyn Fn(&str) -> Option<String>, variable: &'static str, default: b
     }
 }
 
+/// The number in `variable`; one outside of `least..=most` counts as the nearer end, with a warning.
 fn number(
     get: &dyn Fn(&str) -> Option<String>,
     variable: &'static str,
     default: u64,
     least: u64,
     most: u64,
+    warnings: &mut Vec<String>,
 ) -> Result<u64, SettingsError> {
-    match get(variable) {
-        None => Ok(default),
-        Some(text) => match text.parse::<u64>() {
-            Ok(number) => Ok(number.clamp(least, most)),
-            Err(_) => Err(unknown(variable, &text, "whole number", "a whole number such as 250")),
-        },
+    let Some(text) = get(variable) else { return Ok(default) };
+    let Ok(number) = text.parse::<u64>() else {
+        return Err(unknown(variable, &text, "whole number", "a whole number such as 250"));
+    };
+    let taken = number.clamp(least, most);
+    if taken != number {
+        let side = if number < least { "least" } else { "most" };
+        warnings.push(format!("{variable} is {number}, and the {side} is {taken}, which is taken"));
     }
-}
-
-fn millis(
-    get: &dyn Fn(&str) -> Option<String>,
-    variable: &'static str,
-    default: u64,
-    least: u64,
-    most: u64,
-) -> Result<Duration, SettingsError> {
-    Ok(Duration::from_millis(number(get, variable, default, least, most)?))
+    Ok(taken)
 }
 
 fn unknown(variable: &'static str, value: &str, what: &'static str, known: &str) -> SettingsError {

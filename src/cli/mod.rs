@@ -24,6 +24,7 @@ use std::io::IsTerminal as _;
 
 use clap::Parser as _;
 
+use crate::dotenv::Loaded;
 use crate::error::{Exit, Failure};
 use arguments::{Arguments, Command};
 use output::Output;
@@ -61,10 +62,8 @@ pub fn run(arguments: Vec<OsString>) -> Exit {
 }
 
 fn command(arguments: Vec<OsString>) -> Result<Exit, Failure> {
-    let asked = arguments.len() > 1;
-    let loaded = process::read_dotenv()?;
     let out = Output::new();
-    if !asked {
+    if arguments.len() <= 1 {
         return welcome::run(out);
     }
     let arguments = match Arguments::try_parse_from(arguments) {
@@ -74,6 +73,11 @@ fn command(arguments: Vec<OsString>) -> Result<Exit, Failure> {
             return Ok(Exit::Ok);
         }
         Err(error) => return Err(usage::failure(&error)),
+    };
+    // Help, the version and completions are there even if `.env` is wrong.
+    let loaded = match &arguments.command {
+        Command::Completions { .. } | Command::Version { .. } => Loaded::default(),
+        _ => process::read_dotenv()?,
     };
     match &arguments.command {
         Command::Serve => Ok(serve::run()),

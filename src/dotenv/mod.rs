@@ -111,7 +111,7 @@ fn read(path: &Path) -> Result<String, String> {
 }
 
 /// Whether the entry of a child server names the variable, in a placeholder or among what it inherits.
-fn is_configured(name: &str) -> bool {
+pub(crate) fn is_configured(name: &str) -> bool {
     let holds = |text: &&str| {
         text.split("${").skip(1).any(|inner| {
             let inner = inner.strip_prefix("env:").unwrap_or(inner);

@@ -26,6 +26,10 @@ pub(super) fn check() -> Finding {
         return Finding::new(ABOUT, Weight::Note, "there is no configuration folder here to compare the binary with")
             .hint(format!("name it in `{}`", env_vars::CONFIG_DIR));
     };
+    if !folder.is_dir() {
+        return Finding::new(ABOUT, Weight::Problem, format!("there is no folder `{}`", folder.display()))
+            .hint(format!("`{}` names it", env_vars::CONFIG_DIR));
+    }
     let mut changed = Vec::new();
     let mut missing = Vec::new();
     let mut compared = 0;
@@ -50,7 +54,7 @@ pub(super) fn check() -> Finding {
         return Finding::new(ABOUT, Weight::Ok, format!("{compared} files in `{shown}` are as they were compiled"));
     }
     Finding::new(ABOUT, Weight::Problem, format!("`{shown}` is not what was compiled: {}", told.join("; ")))
-        .hint("`cargo build` compiles it anew")
+        .hint("build this executable anew, the way it was built: `cargo build --release`, `cargo install --path .`, …")
 }
 
 fn told(what: &str, paths: &[String]) -> String {

@@ -5,6 +5,7 @@ mod profile;
 mod report;
 mod servers;
 
+use evokore_catalog::suggest;
 use serde_json::json;
 
 use super::arguments::DoctorArguments;
@@ -13,7 +14,7 @@ use super::output::{Output, Progress, count};
 use super::version;
 use crate::catalog::CATALOG;
 use crate::child::ChildStatus;
-use crate::dotenv::Loaded;
+use crate::dotenv::{self, Loaded};
 use crate::error::{Exit, Failure};
 use crate::settings::Settings;
 use crate::{env_vars, settings};
@@ -68,6 +69,14 @@ fn environment(loaded: &Loaded) -> Vec<Finding> {
         findings.push(Finding::new(".env", Weight::Ok, format!("`{}` sets {names}", path.display())));
     }
     findings.extend(loaded.warnings.iter().map(|warning| Finding::new(".env", Weight::Note, warning.clone())));
+    let strangers = env_vars::unknown_names().into_iter().filter(|name| !dotenv::is_configured(name));
+    findings.extend(strangers.map(|name| {
+        let finding = Finding::new("settings", Weight::Note, format!("`{name}` is set and means nothing to evokore"));
+        match suggest::nearest(&name, env_vars::VARS.iter().map(|var| var.name)) {
+            Some(known) => finding.hint(format!("did you mean `{known}`?")),
+            None => finding,
+        }
+    }));
     findings
 }
 

@@ -91,3 +91,13 @@ fn only_the_configurations_own_file_reaches_the_servers_surroundings() {
     sandbox.write("conf/.env", "HTTPS_PROXY=http://proxy\n");
     assert_eq!(proxy(&sandbox).as_deref(), Some("http://proxy"));
 }
+
+#[test]
+fn help_and_version_need_no_dotenv() {
+    let sandbox = Sandbox::new("dotenv-help");
+    sandbox.write("work/.env", "EVOKORE_DISCOVERY_PROFILE=\"lean\n");
+    assert_eq!(sandbox.run(&["tools"]).code, 2, "the file is wrong");
+    for arguments in [&["--help"][..], &["tools", "--help"], &["version"], &["completions", "bash"]] {
+        assert!(!sandbox.run(arguments).content().is_empty(), "{arguments:?}");
+    }
+}
