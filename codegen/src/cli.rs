@@ -80,7 +80,7 @@ fn generate(roots: &Roots, check: bool, out: &mut dyn Write) -> Result<(), Stop>
     let compilation = compile(&Inputs::read(roots), Counting::Everything);
     report(&compilation, out)?;
     if roots.config_dir.is_some() || roots.profile_set.is_some() {
-        let text = "note: generated/ belongs to the whole configuration of this repository and was left alone";
+        let text = "the configuration has no errors\nnote: generated/ belongs to the whole configuration of this repository and was left alone";
         writeln!(out, "{text}")?;
         return Ok(());
     }
