@@ -105,8 +105,8 @@ pub(crate) struct ToolsArguments {
 }
 
 const SEARCH_EXAMPLES: &str = "\
-Searches what is compiled in. Servers whose lock holds names only are found by name until they have started:
-`--live` starts the servers first.
+Searches what is compiled in. Until a server has started, the tools of a lock that holds names only are found by name,
+and those of a server without a lock not at all: `--live` starts the servers first.
 
 Examples:
   evokore search create an issue
@@ -158,7 +158,7 @@ pub(crate) struct CallArguments {
 
 const APPROVALS_EXAMPLES: &str = "\
 A call of a tool whose access is `require_approval` is refused until a person approves it here; then it may be made
-once. Four digits of an ID are enough.
+once. The list shows the IDs.
 
 Examples:
   evokore approvals
@@ -178,16 +178,16 @@ pub(crate) struct ApprovalsArguments {
 /// What to do with the calls that wait.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApprovalsCommand {
-    /// List them
+    /// List the calls that wait
     List,
-    /// Let one be made, once
+    /// Approve a call, which may then be made once
     Approve {
-        /// Its ID
+        /// ID of the request; its first four digits are enough
         id: String,
     },
-    /// Refuse one
+    /// Deny a call
     Deny {
-        /// Its ID
+        /// ID of the request; its first four digits are enough
         id: String,
     },
 }

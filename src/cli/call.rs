@@ -46,13 +46,25 @@ pub(crate) fn run(arguments: &CallArguments, out: Output) -> Result<Exit, Failur
     };
     match outcome {
         Outcome::Result(bytes) => {
-            let exit = show(&bytes, arguments.json, out)?;
-            if exit == Exit::Found && live.app.settings.access(&CATALOG, &arguments.tool, false) == RequireApproval {
-                // A request is void once the process that asks has ended, and this one ends now.
-                return Err(Failure::found(format!("`{}` needs approval", arguments.tool))
-                    .hint("only a client that keeps evokore running can repeat the call once it is approved"));
+            let result = parse(&bytes)?;
+            let failed = result.get("isError") == Some(&Value::Bool(true));
+            let gated = failed && live.app.settings.access(&CATALOG, &arguments.tool, false) == RequireApproval;
+            if arguments.json {
+                out.json(&result)?;
+            } else if !gated {
+                out.print(&texts(&result))?;
             }
-            Ok(exit)
+            if gated {
+                // What the model is told is no use here: a request is void once the process that asks has ended.
+                return Err(Failure::found(format!(
+                    "`{}` needs approval, and this command cannot wait for it",
+                    arguments.tool
+                ))
+                .hint(
+                    "call it from a client and approve it with `evokore approvals`, or `allow` it in `permissions.yml`",
+                ));
+            }
+            Ok(if failed { Exit::Found } else { Exit::Ok })
         }
         Outcome::Error { message, .. } if !TOOL_BY_NAME.contains_key(&arguments.tool) => {
             Err(Failure::usage(message).hint("`evokore tools` and `evokore search` tell what there is"))
@@ -114,17 +126,9 @@ fn given(text: Option<&str>) -> Result<Option<Box<RawValue>>, Failure> {
     RawValue::from_string(text).map(Some).map_err(|error| wrong(format!("the arguments are no JSON: {error}")))
 }
 
-/// Prints a result: its texts, or all of it as JSON.
-fn show(bytes: &[u8], json: bool, out: Output) -> Result<Exit, Failure> {
-    let result: Value = serde_json::from_slice(bytes)
-        .map_err(|error| Failure::runtime(format!("the tool answered with something that is no JSON: {error}")))?;
-    let failed = result.get("isError") == Some(&Value::Bool(true));
-    if json {
-        out.json(&result)?;
-    } else {
-        out.print(&texts(&result))?;
-    }
-    Ok(if failed { Exit::Found } else { Exit::Ok })
+fn parse(bytes: &[u8]) -> Result<Value, Failure> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| Failure::runtime(format!("the tool answered with something that is no JSON: {error}")))
 }
 
 /// The texts of a result; what is no text is named by its kind.

@@ -4,6 +4,7 @@ use evokore_catalog::Catalog;
 
 use crate::env_vars;
 use crate::error::Failure;
+use crate::settings::Settings;
 
 /// Refuses a name that no compiled profile has.
 ///
@@ -25,4 +26,9 @@ pub(crate) fn lookup(profile: Option<&str>) -> impl Fn(&str) -> Option<String> {
         Some(profile) if name == env_vars::DISCOVERY_PROFILE => Some(profile.clone()),
         _ => env_vars::lookup(name),
     }
+}
+
+/// Where the profile in `settings` came from, for people: from the option, if one was `asked` for.
+pub(crate) fn source(settings: &Settings, asked: Option<&str>) -> &'static str {
+    if asked.is_some() { "--profile" } else { settings.profile.source.name() }
 }

@@ -1,6 +1,7 @@
 //! `evokore tools`: what a profile shows, and what each tool costs.
 
-use evokore_catalog::profile::SchemaMode;
+use evokore_catalog::name;
+use evokore_catalog::profile::{SchemaMode, Visibility};
 use evokore_catalog::server::LockKind;
 use evokore_catalog::tool::ToolTokens;
 use serde_json::{Value, json};
@@ -30,10 +31,11 @@ pub(crate) fn run(arguments: &ToolsArguments, out: Output) -> Result<Exit, Failu
         })
         .collect();
     let total = whole_list(&settings, &tools);
+    let source = super::profile::source(&settings, arguments.profile.as_deref());
     if arguments.json {
-        out.json(&as_json(&settings, &tools, total))?;
+        out.json(&as_json(&settings, source, &tools, total))?;
     } else {
-        out.print(&as_text(&settings, &tools, total, out))?;
+        out.print(&as_text(&settings, source, &tools, total, out))?;
     }
     Ok(Exit::Ok)
 }
@@ -57,6 +59,17 @@ fn unknown_servers() -> Vec<&'static str> {
     unlocked.map(|server| server.id).collect()
 }
 
+/// Whether the list may hold tools of `server`, which the build does not know, from the start.
+fn may_show_tools_of(settings: &Settings, server: &str) -> bool {
+    let ids: Vec<&str> = CATALOG.servers.iter().map(|server| server.id).collect();
+    settings.mode == DiscoveryMode::Legacy
+        || match settings.profile.entry.visible {
+            Visibility::All => true,
+            Visibility::AllNative => false,
+            Visibility::Named(names) => names.iter().any(|tool| name::owner(tool, &ids) == Some(server)),
+        }
+}
+
 fn schema_mode(settings: &Settings) -> &'static str {
     match settings.schema_mode {
         SchemaMode::Full => "full",
@@ -64,7 +77,7 @@ fn schema_mode(settings: &Settings) -> &'static str {
     }
 }
 
-fn as_json(settings: &Settings, tools: &[(ToolRef<'_>, ToolTokens)], total: ToolTokens) -> Value {
+fn as_json(settings: &Settings, source: &str, tools: &[(ToolRef<'_>, ToolTokens)], total: ToolTokens) -> Value {
     let counts =
         |tokens: ToolTokens| json!({ "full": tokens.full, "deferred": tokens.deferred, "model": tokens.visible });
     let entries: Vec<Value> = tools
@@ -80,7 +93,7 @@ fn as_json(settings: &Settings, tools: &[(ToolRef<'_>, ToolTokens)], total: Tool
         .collect();
     json!({
         "profile": settings.profile.entry.name,
-        "profileSource": settings.profile.source.name(),
+        "profileSource": source,
         "mode": settings.mode.name(),
         "schemaMode": schema_mode(settings),
         "tokenizer": CATALOG.tokenizer,
@@ -91,9 +104,15 @@ fn as_json(settings: &Settings, tools: &[(ToolRef<'_>, ToolTokens)], total: Tool
     })
 }
 
-fn as_text(settings: &Settings, tools: &[(ToolRef<'_>, ToolTokens)], total: ToolTokens, out: Output) -> String {
+fn as_text(
+    settings: &Settings,
+    source: &str,
+    tools: &[(ToolRef<'_>, ToolTokens)],
+    total: ToolTokens,
+    out: Output,
+) -> String {
     let profile = settings.profile.entry;
-    let mut text = format!("profile {} ({})", out.paint(Style::Bold, profile.name), settings.profile.source.name());
+    let mut text = format!("profile {} ({source})", out.paint(Style::Bold, profile.name));
     if !profile.description.is_empty() {
         text.push_str(&format!(": {}", profile.description));
     }
@@ -139,9 +158,13 @@ fn remarks(settings: &Settings, tools: &[(ToolRef<'_>, ToolTokens)]) -> String {
     if later > 0 {
         text.push_str(&format!("{} join the list when their server is up\n", super::output::count(later, "tool")));
     }
-    let unknown = unknown_servers();
+    let unknown: Vec<String> = unknown_servers()
+        .into_iter()
+        .filter(|server| may_show_tools_of(settings, server))
+        .map(|server| format!("`{server}`"))
+        .collect();
     if !unknown.is_empty() {
-        text.push_str(&format!("not counted, since they have no lock: the tools of {}\n", unknown.join(", ")));
+        text.push_str(&format!("not counted, since there is no lock: the tools of {}\n", unknown.join(", ")));
     }
     if text.is_empty() { text } else { format!("\n{text}") }
 }

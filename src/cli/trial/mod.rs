@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &TryArguments, out: Output) -> Result<Exit, Failure
     let list = client.request("tools/list", &json!({}))?;
     let listed = client.started.elapsed();
     let shown = Shown::new(&hello.result, &list, initialized, listed);
-    out.print(&report::opening(&settings, &shown, out))?;
+    out.print(&report::opening(&settings, crate::cli::profile::source(&settings, profile), &shown, out))?;
 
     let servers = if may(&settings, STATUS) { wait_for_servers(&mut client)? } else { Vec::new() };
     out.print(&report::servers(&servers, out))?;

@@ -76,14 +76,13 @@ fn heading(out: Output, title: &str, rest: &str) -> String {
 }
 
 /// Who answered, how fast, and what the profiles cost.
-pub(crate) fn opening(settings: &Settings, shown: &Shown, out: Output) -> String {
+pub(crate) fn opening(settings: &Settings, source: &str, shown: &Shown, out: Output) -> String {
     let profile = settings.profile;
     let mut text = format!(
-        "{} speaks MCP {}; profile {} ({})\n",
+        "{} speaks MCP {}; profile {} ({source})\n",
         shown.version,
         shown.protocol,
         out.paint(Style::Bold, profile.entry.name),
-        profile.source.name(),
     );
     text.push_str(&heading(out, "start-up", ", counted from the start of the process"));
     let rows = [

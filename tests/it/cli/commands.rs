@@ -39,7 +39,7 @@ fn tools_are_the_compiled_profiles() {
             assert_eq!(told["tokens"]["full"].to_string(), row[5], "{}", row[0]);
         }
         let text = sandbox.run(&["tools", "--profile", row[0]]).content();
-        assert!(text.starts_with(&format!("profile {} (env)", row[0])), "{text}");
+        assert!(text.starts_with(&format!("profile {} (--profile)", row[0])), "{text}");
         assert!(!text.contains('\u{1b}'), "no colour without a terminal");
         seen += 1;
     }
@@ -54,7 +54,27 @@ fn search_finds_an_exact_name_first() {
     assert_eq!(told["matches"][0]["server"], "native");
     let text = sandbox.run(&["search", "qqqq", "zzzz"]).content();
     assert!(text.starts_with("no tool matches `qqqq zzzz`\n"), "{text}");
-    assert!(text.contains("hint: `--live` searches the tools of github, fs"), "{text}");
+    assert!(text.contains("hint: `--live` searches the tools of "), "{text}");
+}
+
+#[test]
+fn search_finds_what_only_a_name_tells() {
+    let sandbox = Sandbox::new("search-names");
+    for query in ["open a pull request", "github_create_pull_request"] {
+        let told = sandbox.run(&["search", "--json", query]).json();
+        let names: Vec<&str> =
+            told["byNameOnly"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert!(names.contains(&"github_create_pull_request"), "{told}");
+        let text = sandbox.run(&["search", query]).content();
+        assert!(text.contains("by name alone, since the server is not up:\n  github_"), "{text}");
+        assert!(!text.contains("no tool matches") && !text.contains("no tool knows: request"), "{text}");
+    }
+    let mut sandbox = Sandbox::new("search-denied");
+    sandbox.set("EVOKORE_ROLE", "readonly");
+    let told = sandbox.run(&["search", "--json", "github_create_pull_request"]).json();
+    let names = told["byNameOnly"].as_array().unwrap().iter().map(|tool| &tool["name"]);
+    assert!(names.clone().count() > 0, "near names are: {told}");
+    assert!(names.into_iter().all(|name| name != "github_create_pull_request"), "a denied tool is not found: {told}");
 }
 
 #[test]
@@ -90,7 +110,8 @@ fn calls_without_a_server() {
     assert!(ran.stdout.contains("npx"), "{ran:?}");
     let ran = sandbox.run(&["call", "fs_write_file", "{}"]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stderr.starts_with("error: `fs_write_file` needs approval\nhint: "), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: `fs_write_file` needs approval, and "), "{ran:?}");
+    assert_eq!(ran.stdout, "", "a token that is void at once is not shown");
 }
 
 #[test]
@@ -143,6 +164,17 @@ fn doctor_tells_what_is_wrong() {
     let found = weights(&sandbox);
     assert!(of(&found, "inputs").starts_with("ok: "), "{found:?}");
 
+    // A folder that is not there, and a variable that is misspelt.
+    sandbox.set("EVOKORE_CONFIG_DIR", "/no/such/folder");
+    sandbox.set("EVOKORE_DISCOVERY_PROFIL", "lean");
+    sandbox.set("EVOKORE_FS_ROOT", ".");
+    let found = weights(&sandbox);
+    assert_eq!(of(&found, "inputs"), "problem: there is no folder `/no/such/folder`");
+    let notes: Vec<&str> =
+        found.iter().filter(|it| it.0 == "settings" && it.1 == "note").map(|it| it.2.as_str()).collect();
+    assert_eq!(notes, ["`EVOKORE_DISCOVERY_PROFIL` is set and means nothing to evokore"]);
+    sandbox.unset("EVOKORE_DISCOVERY_PROFIL");
+
     // A changed and a new file are told.
     sandbox.set("EVOKORE_CONFIG_DIR", &folder);
     sandbox.write("conf/mcp.config.json", "{}");
@@ -184,7 +216,7 @@ fn trying_a_profile_with_a_server() {
         return;
     }
     let text = sandbox.run(&["try", "--profile", "lean", "fs_echo"]).content();
-    assert!(text.contains("profile lean (env)"), "{text}");
+    assert!(text.contains("profile lean (--profile)"), "{text}");
     assert!(text.contains("  fs          connected     3 tools\n"), "{text}");
     assert!(text.contains("\n  fs_echo "), "{text}");
 }

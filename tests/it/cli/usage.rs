@@ -17,6 +17,7 @@ fn wrong_command_lines() {
         &["tools", "--profile", "codin"],
         &["try", "--profile", "codin"],
         &["search"],
+        &["search", " "],
         &["search", "x", "--limit", "0"],
         &["search", "x", "--limit", "many"],
         &["call"],
@@ -88,4 +89,18 @@ fn settings_that_mean_nothing() {
         }
     }
     expect_file!["settings.txt"].assert_eq(&text);
+}
+
+#[test]
+fn numbers_out_of_range_count_as_the_nearer_end() {
+    let mut sandbox = Sandbox::new("settings-range");
+    sandbox.set("EVOKORE_TOOL_LIST_PAGE_SIZE", "1001");
+    sandbox.set("EVOKORE_CHILD_SERVER_BOOT_TIMEOUT_MS", "0");
+    let ran = sandbox.run(&["tools", "--profile", "lean"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(
+        ran.stderr,
+        "[EVOKORE] warning: EVOKORE_TOOL_LIST_PAGE_SIZE is 1001, and the most is 1000, which is taken\n\
+         [EVOKORE] warning: EVOKORE_CHILD_SERVER_BOOT_TIMEOUT_MS is 0, and the least is 1, which is taken\n"
+    );
 }
