@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::handshake;
-use super::in_flight::{InFlight, Owner};
+use super::in_flight::{InFlight, MAX_IN_FLIGHT, Owner};
 use super::lane::Protocol;
 use super::meta::Meta;
 use super::notify::ClientNotifier;
@@ -21,7 +21,7 @@ use crate::calls::{CallContext, Era};
 use crate::child::Status;
 use crate::listing::list::{self, ListRequest};
 use crate::session::Session;
-use crate::wire::envelope::{self, INTERNAL_ERROR, INVALID_REQUEST, Incoming, Text};
+use crate::wire::envelope::{self, INTERNAL_ERROR, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, Text};
 use crate::wire::frame::Frame;
 use crate::wire::outbox::Outbox;
 use crate::wire::salvage;
@@ -50,7 +50,7 @@ pub(super) struct Request<'a> {
 
 impl Front {
     /// Deals with one line. Returns once the line is answered or its answer is under way; waits while the client
-    /// does not read its answers or has too many requests open.
+    /// does not read its answers or, for a moment, while it has too many requests open.
     pub(super) async fn line(&self, line: &[u8]) {
         match envelope::read(line) {
             Incoming::Nothing => {}
@@ -59,7 +59,9 @@ impl Front {
             Incoming::Invalid { id, code, message } => self.error(id, code, message).await,
             Incoming::Notification { method, params } => self.notification(&method, params, line).await,
             Incoming::Request { id, method, params } => {
-                self.in_flight.room().await;
+                if !self.in_flight.room().await {
+                    return self.error(Some(id), INTERNAL_ERROR, &too_many()).await;
+                }
                 if self.in_flight.holds(id) {
                     return self.error(Some(id), INVALID_REQUEST, "a request with this id has no answer yet").await;
                 }
@@ -93,7 +95,7 @@ impl Front {
             Ok(meta) => meta,
             Err(message) => return self.error(Some(id), INVALID_PARAMS, message).await,
         };
-        let own = matches!(method, "server/discover" | "tools/list" | "tools/call" | "ping");
+        let own = matches!(method, "server/discover" | "tools/list" | "tools/call" | "ping" | "logging/setLevel");
         let era = match meta.era() {
             Ok(era) => era,
             Err(error) if own => return self.out.send(Frame::raw_error(id, error)).await,
@@ -108,6 +110,10 @@ impl Front {
             "initialize" => self.initialize(id, params).await,
             "server/discover" if era == Era::Modern => {
                 self.out.send(Frame::result(id, [handshake::discover().into()])).await;
+            }
+            // rmcp goes on answering what 2026-07-28 has done away with (changelog, removals).
+            "logging/setLevel" if era == Era::Modern => {
+                self.error(Some(id), METHOD_NOT_FOUND, "revision 2026-07-28 has no `logging/setLevel`").await;
             }
             _ => self.ask_rmcp(id, method, line).await,
         }
@@ -141,8 +147,8 @@ impl Front {
         let _ = timeout_at(deadline, self.in_flight.all_answered()).await;
     }
 
-    /// Refuses the calls that are unfinished, so that none stays without an answer, ends the subscriptions, each with
-    /// its answer, and writes out what is queued. Takes as long as the client takes to read.
+    /// Stops the calls that are not finished and refuses them, so that no request stays without an answer; ends the
+    /// subscriptions, each with its answer; and writes out what is queued. Takes as long as the client takes to read.
     pub(super) async fn end(self) {
         for id in self.in_flight.abandon_calls() {
             self.error(Some(&id), INTERNAL_ERROR, "the server ends before the call was finished").await;
@@ -226,6 +232,10 @@ impl Front {
     async fn error(&self, id: Option<&str>, code: i64, message: &str) {
         self.out.send(Frame::error(id, code, message)).await;
     }
+}
+
+fn too_many() -> String {
+    format!("{MAX_IN_FLIGHT} requests are open and none of them gets its answer: wait for one, or cancel one")
 }
 
 /// Editors that save JSON with a byte order mark also write lines with one.

@@ -1,20 +1,29 @@
 //! The requests of the client that have no answer yet, by the JSON text of their ids. Bounded.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::Notify;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-/// Most requests that are being answered at once; further lines of the client wait until there are fewer.
+/// Most requests that are being answered at once.
 pub(super) const MAX_IN_FLIGHT: usize = 1024;
+
+/// So long a further one waits for the answer to another. No longer: the next line may be the cancellation that makes
+/// room, or the client's end.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Requests without an answer.
 #[derive(Clone, Default)]
 pub(super) struct InFlight {
     requests: Arc<Mutex<HashMap<String, Owner>>>,
     changed: Arc<Notify>,
+    /// Nobody found room since the last answer: the next need not wait for it again.
+    stuck: Arc<AtomicBool>,
 }
 
 /// Who answers a request.
@@ -77,13 +86,22 @@ impl InFlight {
         self.until(|requests| requests.values().all(|owner| matches!(owner, Owner::Subscription))).await;
     }
 
-    /// Waits until there is room for one more.
-    pub(super) async fn room(&self) {
-        self.until(|requests| requests.len() < MAX_IN_FLIGHT).await;
+    /// Waits for room for one more. `false`: there is none, and answers do not make any.
+    pub(super) async fn room(&self) -> bool {
+        if self.lock().len() < MAX_IN_FLIGHT {
+            return true;
+        }
+        if self.stuck.load(Ordering::Relaxed) {
+            return false;
+        }
+        let room = timeout(PATIENCE, self.until(|requests| requests.len() < MAX_IN_FLIGHT)).await.is_ok();
+        self.stuck.store(!room, Ordering::Relaxed);
+        room
     }
 
     fn remove(&self, id: &str) -> Option<Owner> {
         let owner = self.lock().remove(&canonical(id));
+        self.stuck.store(false, Ordering::Relaxed);
         self.changed.notify_waiters();
         owner
     }
@@ -151,15 +169,24 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_full_house_waits() {
+    async fn a_full_house_waits_as_long_as_answers_make_room() {
         let requests = InFlight::default();
         for n in 0..MAX_IN_FLIGHT {
             assert!(requests.begin(&n.to_string(), call()));
         }
-        let patience = std::time::Duration::from_secs(1);
-        assert!(tokio::time::timeout(patience, requests.room()).await.is_err());
-        assert!(requests.finish("7"));
-        requests.room().await;
+        let other = requests.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(PATIENCE / 2).await;
+            other.finish("7")
+        });
+        assert!(requests.room().await);
+        assert!(requests.begin("more", call()));
+
+        let start = tokio::time::Instant::now();
+        assert!(!requests.room().await && !requests.room().await);
+        assert!(start.elapsed() < PATIENCE * 2, "the second does not wait");
+        requests.cancel("8");
+        assert!(requests.room().await);
         assert_eq!(requests.abandon_calls().len(), MAX_IN_FLIGHT - 1);
         requests.all_answered().await;
     }

@@ -11,6 +11,8 @@ use evokore_catalog::members::Members;
 pub const PARSE_ERROR: i64 = -32700;
 /// JSON-RPC: the JSON is no request.
 pub const INVALID_REQUEST: i64 = -32600;
+/// JSON-RPC: there is no such method.
+pub const METHOD_NOT_FOUND: i64 = -32601;
 /// JSON-RPC: the server failed.
 pub const INTERNAL_ERROR: i64 = -32603;
 

@@ -58,6 +58,25 @@ fn a_cancellation_reaches_the_child_and_ends_the_matter() {
     session.ask("ping", json!({}));
 }
 
+/// As many as are served at once, none of which ends by itself.
+#[test]
+fn too_many_open_calls_are_refused_until_one_is_cancelled() {
+    let Some((sandbox, mut session)) = with_child("calls-many", &["more"]) else { return };
+    let wait = json!({"name": "fs_wait", "arguments": {"file": sandbox.path("work/file")}});
+    let ids: Vec<u64> = (0..1024).map(|_| session.request("tools/call", wait.clone())).collect();
+    for _ in 0..2 {
+        let refused = session.answer("tools/call", wait.clone());
+        assert!(refused["error"]["message"].as_str().is_some_and(|message| message.contains("1024")), "{refused}");
+    }
+    session.notify("notifications/cancelled", json!({"requestId": ids[500]}));
+    assert_eq!(session.ask("ping", json!({})), json!({}));
+    session.request("tools/call", wait.clone());
+    session.request("tools/call", wait);
+    let (rest, took) = session.close();
+    assert!(took < Duration::from_secs(2), "it does not wait for room at the end: {took:?}");
+    assert_eq!(rest.iter().filter(|message| message["error"].is_object()).count(), 1025);
+}
+
 #[test]
 fn a_child_that_dies_of_a_call_is_an_error_for_the_caller_alone() {
     let Some((_sandbox, mut session)) = with_child("calls-death", &["crash"]) else { return };

@@ -64,21 +64,32 @@ fn a_server_without_a_child_ends() {
 }
 
 #[test]
-fn a_stubborn_child_and_its_child_go_too() {
-    for (n, how) in ENDS.into_iter().enumerate() {
-        for (m, streams) in [Streams::Pipes, Streams::Sockets].into_iter().enumerate() {
-            let mut sandbox = Sandbox::new(&format!("end-stubborn-{n}-{m}"));
-            if !sandbox.with_fs_server_that(&["deaf", "orphan"]) {
-                return;
-            }
-            let mut session = Session::start(&sandbox, streams);
-            session.greet();
-            let about = session.wait_for_child();
-            assert!(lives(&about["pid"]) && lives(&about["grandchild"]));
-            session.notes(Duration::from_millis(300));
-            end(session, how);
-            eventually("both are gone", || !lives(&about["pid"]) && !lives(&about["grandchild"]));
+fn a_stubborn_child_and_its_child_go_too_at_the_end_of_the_input() {
+    end_of_the_stubborn("input", End::Input);
+}
+
+#[test]
+fn a_stubborn_child_and_its_child_go_too_on_sigterm() {
+    end_of_the_stubborn("term", End::Signal(Signal::TERM));
+}
+
+#[test]
+fn a_stubborn_child_and_its_child_go_too_on_sigint() {
+    end_of_the_stubborn("int", End::Signal(Signal::INT));
+}
+
+fn end_of_the_stubborn(name: &str, how: End) {
+    for streams in [Streams::Pipes, Streams::Sockets] {
+        let mut sandbox = Sandbox::new(&format!("end-stubborn-{name}-{streams:?}"));
+        if !sandbox.with_fs_server_that(&["deaf", "orphan"]) {
+            return;
         }
+        let mut session = Session::start(&sandbox, streams);
+        session.greet();
+        let about = session.wait_for_child();
+        assert!(lives(&about["pid"]) && lives(&about["grandchild"]));
+        end(session, how);
+        eventually("both are gone", || !lives(&about["pid"]) && !lives(&about["grandchild"]));
     }
 }
 
@@ -108,26 +119,33 @@ fn runs(script: &Path) -> bool {
 }
 
 #[test]
-fn what_is_unfinished_is_refused() {
-    for (n, how) in ENDS.into_iter().enumerate() {
-        let mut sandbox = Sandbox::new(&format!("end-calls-{n}"));
-        if !sandbox.with_fs_server_that(&["more", "deaf"]) {
-            return;
-        }
-        let mut session = Session::greeted(&sandbox);
-        session.wait_for_child();
-        session.notes(Duration::from_millis(300));
-        let file = sandbox.path("work/file");
-        let ids: Vec<u64> = (0..3)
-            .map(|_| session.request("tools/call", json!({"name": "fs_wait", "arguments": {"file": file}})))
-            .collect();
-        session.ask("ping", json!({}));
-        let rest = end(session, how);
-        for id in ids {
-            let answers: Vec<&Value> = rest.iter().filter(|message| message["id"] == id).collect();
-            assert_eq!(answers.len(), 1, "{how:?}: {rest:?}");
-            assert!(answers[0]["error"]["message"].is_string(), "{answers:?}");
-        }
+fn what_is_unfinished_at_the_end_of_the_input_is_refused() {
+    end_of_the_unfinished("input", End::Input);
+}
+
+#[test]
+fn what_is_unfinished_on_a_signal_is_refused() {
+    end_of_the_unfinished("term", End::Signal(Signal::TERM));
+}
+
+fn end_of_the_unfinished(name: &str, how: End) {
+    let mut sandbox = Sandbox::new(&format!("end-calls-{name}"));
+    if !sandbox.with_fs_server_that(&["more", "deaf"]) {
+        return;
+    }
+    let mut session = Session::greeted(&sandbox);
+    session.wait_for_child();
+    let file = sandbox.path("work/file");
+    // More than the way out holds at once.
+    let ids: Vec<u64> = (0..400)
+        .map(|_| session.request("tools/call", json!({"name": "fs_wait", "arguments": {"file": file}})))
+        .collect();
+    session.ask("ping", json!({}));
+    let rest = end(session, how);
+    for id in ids {
+        let answers: Vec<&Value> = rest.iter().filter(|message| message["id"] == id).collect();
+        assert_eq!(answers.len(), 1, "{how:?}: {id} in {rest:?}");
+        assert!(answers[0]["error"]["message"].is_string(), "{answers:?}");
     }
 }
 

@@ -107,6 +107,64 @@ fn an_invalid_request_is_refused_under_its_id() {
 }
 
 #[test]
+fn null_stands_for_what_is_not_given() {
+    let sandbox = Sandbox::new("lines-null");
+    let mut session = Session::start(&sandbox, Streams::Pipes);
+    let whole = session.ask("tools/list", json!({}));
+    for params in [Value::Null, json!({"cursor": null}), json!({"_meta": null})] {
+        assert_eq!(session.ask("tools/list", params), whole);
+    }
+    session.ask("prompts/list", Value::Null);
+    session.ask("ping", Value::Null);
+    let status = json!({"name": "proxy_server_status", "arguments": null, "_meta": null});
+    assert!(session.ask("tools/call", status)["structuredContent"].is_object());
+}
+
+#[test]
+fn a_call_that_wants_no_answer_is_not_made() {
+    let mut sandbox = Sandbox::new("lines-notified");
+    if !sandbox.with_fs_server_that(&["crash"]) {
+        return;
+    }
+    let mut session = Session::greeted(&sandbox);
+    session.notify("tools/call", json!({"name": "fs_echo", "arguments": {}}));
+    session.notify("tools/list", json!({}));
+    session.notify("prompts/list", json!({}));
+    session.notify("initialize", super::hello("2025-11-25"));
+    super::eventually("the child is up", || {
+        let status = session.call("proxy_server_status", json!({"server_id": "fs"}));
+        status["structuredContent"]["servers"][0]["status"] == "connected"
+    });
+    // It would have died of the call.
+    let notes = session.notes(std::time::Duration::from_millis(300));
+    assert_eq!(notes, Vec::<Value>::new());
+    let status = session.call("proxy_server_status", json!({"server_id": "fs"}));
+    assert_eq!(status["structuredContent"]["servers"][0]["status"], "connected", "{status}");
+}
+
+#[test]
+fn methods_of_neither_era_are_not_found_in_either() {
+    let sandbox = Sandbox::new("lines-methods");
+    let mut session = Session::start(&sandbox, Streams::Pipes);
+    session.greet();
+    for method in ["no/such", "roots/list", "sampling/createMessage", "", "resources/subscribe", "tasks/list"] {
+        let answer = session.answer(method, json!({"uri": "evokore://server/status"}));
+        assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
+        let answer = session.answer(method, super::modern(json!({"uri": "evokore://server/status"})));
+        assert_eq!(answer["error"]["code"], -32601, "{method} of 2026-07-28: {answer}");
+    }
+    // What 2026-07-28 has done away with.
+    for (method, params) in [("ping", json!({})), ("logging/setLevel", json!({"level": "info"}))] {
+        let answer = session.answer(method, super::modern(params));
+        assert_eq!(answer["error"]["code"], -32601, "{method} of 2026-07-28: {answer}");
+    }
+    let gone = session.answer("resources/read", super::modern(json!({"uri": "skill://no/such"})));
+    assert_eq!(gone["error"]["code"], -32602, "{gone}");
+    let wrong = session.answer("resources/read", json!({}));
+    assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
+}
+
+#[test]
 fn ids_come_back_as_they_were() {
     let sandbox = Sandbox::new("lines-ids");
     let mut session = Session::start(&sandbox, Streams::Pipes);
@@ -171,7 +229,7 @@ fn a_large_call_passes() {
     }
     let mut session = Session::greeted(&sandbox);
     session.wait_for_child();
-    let value = "é".repeat(2_500_000);
+    let value = "é".repeat(5_000_000);
     let echo = session.call("fs_echo", json!({ "value": value }));
     assert_eq!(serde_json::from_str::<Value>(super::text(&echo)).unwrap()["value"], value);
 }

@@ -13,6 +13,9 @@ mod library;
 mod lines;
 mod lists;
 mod odd;
+mod servers;
+mod streams;
+mod subscriptions;
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
@@ -129,11 +132,15 @@ impl Session {
         self.answer_to(id)
     }
 
-    /// Waits for the answer to request `id`; keeps what comes before it.
+    /// Waits for the answer to request `id`, unless it has come already; keeps what comes before it.
     fn answer_to(&mut self, id: u64) -> Value {
+        let is_it = |message: &Value| message["id"] == id && message.get("method").is_none();
+        if let Some(at) = self.notes.iter().position(is_it) {
+            return self.notes.remove(at);
+        }
         loop {
             let message = self.next(LONG).unwrap_or_else(|| panic!("no answer to request {id}"));
-            if message["id"] == id && message.get("method").is_none() {
+            if is_it(&message) {
                 return message;
             }
             self.notes.push(message);
@@ -201,7 +208,12 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // Only a test that failed leaves a server behind.
+        // Most tests leave a server that runs. It must end its children, which a killed one cannot.
+        drop(self.to.take());
+        let end = Instant::now() + Duration::from_secs(5);
+        while Instant::now() < end && self.process.try_wait().is_ok_and(|status| status.is_none()) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
