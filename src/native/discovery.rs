@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{NativeResult, arguments};
 use crate::calls::CallContext;
-use crate::child::ChildStatus;
+use crate::child::{ChildStatus, Status};
 use crate::discovery::{self, Answer, EXACT};
 use crate::listing::merged::ToolRef;
 use crate::listing::projection;
@@ -27,6 +27,9 @@ struct Discovered<'a> {
     matches: Vec<Match<'a>>,
     /// Words of the query that no tool has.
     unmatched: &'a [String],
+    /// Servers whose tools cannot be found yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    starting: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -65,7 +68,14 @@ pub(super) fn discover_tools(arguments: &Map<String, Value>, ctx: &CallContext) 
             input_schema: schemas.then(|| input_schema(found.tool)).flatten(),
         })
         .collect();
-    let structured = Discovered { query, mode: settings.mode.name(), activated, matches, unmatched: &answer.unmatched };
+    let structured = Discovered {
+        query,
+        mode: settings.mode.name(),
+        activated,
+        matches,
+        unmatched: &answer.unmatched,
+        starting: starting(ctx),
+    };
     Ok(NativeResult::ok(as_text(&structured), &structured))
 }
 
@@ -86,6 +96,12 @@ fn activate(ctx: &CallContext, answer: &Answer<'_>) -> usize {
     added
 }
 
+/// Servers that are on their way up for the first time.
+fn starting(ctx: &CallContext) -> Vec<&'static str> {
+    let status = ctx.app.server_status();
+    status.iter().filter(|server| server.status == Status::Booting).map(|server| server.id).collect()
+}
+
 fn as_text(answer: &Discovered<'_>) -> String {
     let mut text = match answer.matches.len() {
         0 => format!("No tool matches \"{}\".", answer.query),
@@ -99,6 +115,9 @@ fn as_text(answer: &Discovered<'_>) -> String {
     }
     if !answer.unmatched.is_empty() {
         text.push_str(&format!("\nNo tool knows: {}.", answer.unmatched.join(", ")));
+    }
+    if !answer.starting.is_empty() {
+        text.push_str(&format!("\nStill starting: {}; search again for their tools.", answer.starting.join(", ")));
     }
     if answer.matches.iter().any(|found| !found.listed) {
         text.push_str(answers::HOW_TO_CALL);
@@ -172,6 +191,7 @@ mod tests {
     use crate::app::App;
     use crate::calls::Era;
     use crate::catalog::CATALOG;
+    use crate::child::Children;
     use crate::settings::Settings;
     use crate::skills::Library;
 
@@ -179,6 +199,8 @@ mod tests {
         let variable = |name: &str| (name == "EVOKORE_DISCOVERY_PROFILE").then(|| profile.to_owned());
         let (settings, _) = Settings::resolve(&CATALOG, &variable).expect("the repository has the profile");
         let app = App::new(settings, Library::default());
+        // None is starting: what is said of those is said for a moment only, and not counted.
+        app.set_children(Children::none());
         CallContext { app, session: None, era: Era::Modern, progress: None, cancelled: CancellationToken::new() }
     }
 

@@ -150,9 +150,13 @@ impl Front {
     /// Stops the calls that are not finished and refuses them, so that no request stays without an answer; ends the
     /// subscriptions, each with its answer; and writes out what is queued. Takes as long as the client takes to read.
     pub(super) async fn end(self) {
+        // All at once: there is little time, and the way out has room for fewer frames than there may be calls.
+        let mut refusals = Frame::default();
         for id in self.in_flight.abandon_calls() {
-            self.error(Some(&id), INTERNAL_ERROR, "the server ends before the call was finished").await;
+            let refusal = Frame::error(Some(&id), INTERNAL_ERROR, "the server ends before the call was finished");
+            refusals.0.extend(refusal.0);
         }
+        self.out.send(refusals).await;
         self.protocol.end().await;
         self.out.flush().await;
     }

@@ -220,6 +220,9 @@ fn a_slow_child_joins_with_one_notification() {
     sandbox.set("EVOKORE_TOOL_DISCOVERY_MODE", "legacy");
     let mut session = Session::greeted(&sandbox);
     assert!(!session.listed().iter().any(|name| name == "fs_echo"));
+    let found = session.call("discover_tools", json!({"query": "echo what I say"}));
+    assert!(found["structuredContent"]["starting"].as_array().unwrap().contains(&json!("fs")), "{found}");
+    assert!(super::text(&found).contains("Still starting: fs"), "{found}");
     std::fs::write(&gate, "").unwrap();
     session.wait_for_child();
     assert_eq!(changes(&session.notes(BURST)), 1);
