@@ -167,6 +167,24 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn a_call_whose_task_panics_is_answered() {
+        use tokio::io::AsyncReadExt as _;
+        let (near, mut far) = tokio::io::duplex(1 << 10);
+        let (out, in_flight) = (Outbox::start(near), InFlight::default());
+        in_flight.begin("7", super::super::in_flight::Owner::Rmcp);
+        let (sent, requests) = (out.clone(), in_flight.clone());
+        let task = tokio::spawn(async move {
+            let _unanswered = Unanswered { id: "7", out: &sent, in_flight: &requests };
+            panic!("as a defect would");
+        });
+        assert!(task.await.is_err_and(|error| error.is_panic()));
+        drop(out);
+        let mut line = String::new();
+        far.read_to_string(&mut line).await.unwrap();
+        assert!(line.contains(r#""id":7,"error":{"code":-32603"#) && !in_flight.holds("7"), "{line}");
+    }
+
     #[test]
     fn malformed_parameters_are_named() {
         let fault = |text: &str| {
