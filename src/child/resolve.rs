@@ -139,23 +139,10 @@ impl Texts<'_> {
 
 #[cfg(test)]
 mod tests {
-    use evokore_catalog::server::{Boot, LockKind};
-
     use super::*;
 
     fn spec(transport: Transport) -> ServerSpec {
-        ServerSpec {
-            id: "s",
-            transport,
-            disabled: false,
-            optional: false,
-            boot: Boot::Eager,
-            boot_timeout_ms: None,
-            call_timeout_ms: None,
-            inherit_env: &["EXTRA"],
-            lock: LockKind::None,
-            description: "",
-        }
+        ServerSpec { id: "s", transport, inherit_env: &["EXTRA"], ..ServerSpec::ABSENT }
     }
 
     fn lookup(name: &str) -> Option<String> {

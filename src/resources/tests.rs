@@ -116,11 +116,10 @@ fn a_server_without_its_secrets() {
         disabled: true,
         optional: true,
         boot: Boot::Lazy,
-        boot_timeout_ms: None,
-        call_timeout_ms: None,
         inherit_env: &["LANG"],
         lock: LockKind::Full,
         description: "does x",
+        ..ServerSpec::ABSENT
     };
     let http = Transport::Http {
         url: "https://host/s/ab12cd34ef56gh78ij90?token=abc",
@@ -128,16 +127,7 @@ fn a_server_without_its_secrets() {
     };
     let shown = [
         server::server(&spec),
-        server::server(&ServerSpec {
-            transport: http,
-            disabled: false,
-            optional: false,
-            boot: Boot::Eager,
-            inherit_env: &[],
-            lock: LockKind::None,
-            description: "",
-            ..spec
-        }),
+        server::server(&ServerSpec { id: "x", transport: http, ..ServerSpec::ABSENT }),
     ];
     expect![[r#"
         [

@@ -25,6 +25,22 @@ pub struct ServerSpec {
     pub description: &'static str,
 }
 
+impl ServerSpec {
+    /// An entry that says nothing: what every key is when it is absent. No server; to be filled in.
+    pub const ABSENT: ServerSpec = ServerSpec {
+        id: "",
+        transport: Transport::Stdio { command: "", args: &[], env: &[], cwd: None },
+        disabled: false,
+        optional: false,
+        boot: Boot::Eager,
+        boot_timeout_ms: None,
+        call_timeout_ms: None,
+        inherit_env: &[],
+        lock: LockKind::None,
+        description: "",
+    };
+}
+
 /// How a child server is reached.
 #[derive(Debug, Clone, Copy)]
 pub enum Transport {

@@ -127,20 +127,20 @@ impl Literal for ServerSpec {
             }
             Transport::Http { url, headers } => format!("Http {{ url: {url:?}, headers: {} }}", slice(headers)),
         };
-        format!(
-            "::evokore_catalog::server::ServerSpec {{ id: {:?}, \
-             transport: ::evokore_catalog::server::Transport::{transport}, disabled: {}, optional: {}, boot: {}, \
-             boot_timeout_ms: {:?}, call_timeout_ms: {:?}, inherit_env: {}, lock: {}, description: {:?} }}",
-            self.id,
-            self.disabled,
-            self.optional,
-            path("server::Boot", self.boot),
-            self.boot_timeout_ms,
-            self.call_timeout_ms,
-            slice(self.inherit_env),
-            path("server::LockKind", self.lock),
-            self.description,
-        )
+        let members = [
+            ("id", format!("{:?}", self.id)),
+            ("transport", format!("::evokore_catalog::server::Transport::{transport}")),
+            ("disabled", self.disabled.to_string()),
+            ("optional", self.optional.to_string()),
+            ("boot", path("server::Boot", self.boot)),
+            ("boot_timeout_ms", format!("{:?}", self.boot_timeout_ms)),
+            ("call_timeout_ms", format!("{:?}", self.call_timeout_ms)),
+            ("inherit_env", slice(self.inherit_env)),
+            ("lock", path("server::LockKind", self.lock)),
+            ("description", format!("{:?}", self.description)),
+        ];
+        let members: Vec<String> = members.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        format!("::evokore_catalog::server::ServerSpec {{ {} }}", members.join(", "))
     }
 }
 

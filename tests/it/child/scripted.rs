@@ -10,7 +10,7 @@ use evokore::child::{
     ChildCall, ChildError, ChildReply, ChildSettings, ChildSink, ChildTool, Children, Connection, Group, LaunchError,
     Launched, Launcher, Patience, SkippedTool, Stats,
 };
-use evokore_catalog::server::{Boot, LockKind, ServerSpec, Transport};
+use evokore_catalog::server::{ServerSpec, Transport};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
@@ -117,14 +117,7 @@ pub(super) fn spec(id: &'static str) -> ServerSpec {
     ServerSpec {
         id,
         transport: Transport::Stdio { command: "played", args: &[], env: &[], cwd: None },
-        disabled: false,
-        optional: false,
-        boot: Boot::Eager,
-        boot_timeout_ms: None,
-        call_timeout_ms: None,
-        inherit_env: &[],
-        lock: LockKind::None,
-        description: "",
+        ..ServerSpec::ABSENT
     }
 }
 
