@@ -56,8 +56,8 @@ pub(super) fn argument(text: &str) -> String {
     }
     match text.find("://") {
         Some(at) => {
-            let scheme = text[..at].rfind(|c: char| !c.is_ascii_alphanumeric() && !"+.-".contains(c));
-            let start = scheme.map_or(0, |at| at + 1);
+            let scheme = text[..at].rsplit(|c: char| !c.is_ascii_alphanumeric() && !"+.-".contains(c)).next();
+            let start = at - scheme.map_or(0, str::len);
             format!("{}{}", scrubbed(&text[..start]), url(&text[start..]))
         }
         None => scrubbed(&text),
@@ -277,6 +277,7 @@ mod tests {
             ("Authorization: Bearer ${TOKEN}", "Authorization: ${TOKEN}"),
             ("postgres://me:pw@host:5432/db?sslmode=require", "postgres://***@host:5432/db?sslmode=***"),
             ("--url=https://me@host/x", "--url=https://***@host/x"),
+            ("see…https://me@host/x", "see…https://***@host/x"),
             ("Server=x;Password=y;Port=1", "Server=x;Password=***;Port=1"),
             ("{\"apiKey\":\"abc\"}", "***"),
             ("ghp_abcdefabcdefabcdef", "***"),

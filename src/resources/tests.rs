@@ -125,10 +125,7 @@ fn a_server_without_its_secrets() {
         url: "https://host/s/ab12cd34ef56gh78ij90?token=abc",
         headers: &[("Authorization", "Bearer abc"), ("X-Key", "${KEY}")],
     };
-    let shown = [
-        server::server(&spec),
-        server::server(&ServerSpec { id: "x", transport: http, ..ServerSpec::ABSENT }),
-    ];
+    let shown = [server::server(&spec), server::server(&ServerSpec { id: "x", transport: http, ..ServerSpec::ABSENT })];
     expect![[r#"
         [
           {
