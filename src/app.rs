@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use crate::calls::approval::Approvals;
 use crate::catalog::CATALOG;
-use crate::child::{ChildSink, ChildStatus, ChildTool, Children, SkippedTool};
+use crate::child::{ChildSink, ChildStatus, ChildTool, Children, Taken};
 use crate::listing::live;
 use crate::listing::merged::Merged;
 use crate::listing::projection;
@@ -109,10 +109,10 @@ impl App {
 }
 
 impl ChildSink for App {
-    fn tools(&self, server: u16, tools: Vec<ChildTool>) -> Vec<SkippedTool> {
-        let (live, skipped) = live::render(server, &tools);
+    fn tools(&self, server: u16, tools: Vec<ChildTool>) -> Taken {
+        let (live, taken) = live::render(server, &tools);
         self.swap(server, Some(Arc::new(live)));
-        skipped
+        taken
     }
 
     fn gone(&self, server: u16) {

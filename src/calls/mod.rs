@@ -60,6 +60,8 @@ pub struct CallRequest<'a> {
     pub name: &'a str,
     /// The `arguments` member: a JSON object, or absent.
     pub arguments: Option<&'a RawValue>,
+    /// Further members of `params`, as an object; for the child.
+    pub others: Option<&'a RawValue>,
     /// The `_meta` member for the child, our own keys and the progress token removed.
     pub meta: Option<&'a RawValue>,
 }
@@ -75,7 +77,7 @@ async fn answer(ctx: &CallContext, request: CallRequest<'_>) -> Result<Outcome, 
     match find(ctx, request.name).await? {
         Route::Native(NativeTool::CallTool) => {
             let inner = through::unwrap(request.arguments)?;
-            let request = CallRequest { name: &inner.name, arguments: inner.arguments.as_deref(), meta: request.meta };
+            let request = CallRequest { name: &inner.name, arguments: inner.arguments.as_deref(), ..request };
             // The name is an argument here, so a wrong one is the model's to mend.
             match find(ctx, request.name).await.map_err(Outcome::for_the_model)? {
                 Route::Native(NativeTool::CallTool) => Err(Outcome::error_text("call_tool cannot call itself")),
@@ -116,7 +118,8 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             let call = ChildCall {
                 tool: original,
                 arguments: arguments.map(|arguments| Bytes::from(arguments.into_owned())),
-                meta: request.meta.map(|meta| Bytes::copy_from_slice(meta.get().as_bytes())),
+                others: request.others.map(bytes),
+                meta: request.meta.map(bytes),
                 progress: ctx.progress.clone(),
                 cancelled: ctx.cancelled.clone(),
             };
@@ -128,4 +131,8 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             })
         }
     }
+}
+
+fn bytes(raw: &RawValue) -> Bytes {
+    Bytes::copy_from_slice(raw.get().as_bytes())
 }

@@ -15,16 +15,16 @@ use super::server::{Phase, Server};
 use super::settings::{ChildSettings, Say};
 use super::status::ChildStatus;
 use super::supervisor::{self, Context};
-use super::tools::{ChildTool, SkippedTool};
+use super::tools::{ChildTool, Taken};
 
 /// All children are gone within this.
 const SHUTDOWN: Duration = Duration::from_millis(800);
 
 /// Is told what children offer. Never blocks.
 pub trait ChildSink: Send + Sync {
-    /// The complete list of a server: after each boot, and whenever it has changed. Gives back the entries that
-    /// cannot be offered.
-    fn tools(&self, server: u16, tools: Vec<ChildTool>) -> Vec<SkippedTool>;
+    /// The complete list of a server: after each boot, and whenever it has changed. Gives back what of it is
+    /// not offered, or not as it came.
+    fn tools(&self, server: u16, tools: Vec<ChildTool>) -> Taken;
     /// The server is not up any more.
     fn gone(&self, server: u16);
 }

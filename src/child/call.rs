@@ -18,6 +18,8 @@ pub struct ChildCall {
     pub tool: String,
     /// The `arguments` member, a raw JSON object; forwarded untouched.
     pub arguments: Option<Bytes>,
+    /// Further members of `params`, a raw JSON object without `name`, `arguments` and `_meta`.
+    pub others: Option<Bytes>,
     /// The `_meta` member, a raw JSON object without a progress token and without our own keys.
     pub meta: Option<Bytes>,
     /// Where the child's progress goes, if the caller asked for it.

@@ -13,8 +13,10 @@ pub(super) fn request(id: u64, method: &str, params: &str) -> Bytes {
 /// A `tools/call` request. The progress token is the request's id.
 pub(super) fn call(id: u64, call: &ChildCall) -> Bytes {
     let name = Value::from(call.tool.as_str()).to_string();
-    let (arguments, meta) = (call.arguments.as_deref(), call.meta.as_deref());
-    let room = 128 + name.len() + arguments.map_or(0, <[u8]>::len) + meta.map_or(0, <[u8]>::len);
+    let arguments = call.arguments.as_deref();
+    let (others, meta) = (members(call.others.as_deref()), members(call.meta.as_deref()));
+    let room =
+        128 + [Some(name.as_bytes()), arguments, others, meta].iter().flatten().map(|part| part.len()).sum::<usize>();
     let mut out = BytesMut::with_capacity(room);
     out.put_slice(
         format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":").as_bytes(),
@@ -24,17 +26,23 @@ pub(super) fn call(id: u64, call: &ChildCall) -> Bytes {
         out.put_slice(b",\"arguments\":");
         put_raw(&mut out, arguments);
     }
-    out.put_slice(format!(",\"_meta\":{{\"progressToken\":{id}").as_bytes());
-    // Whatever is not an object of at least one member adds nothing.
-    let members = meta.and_then(|meta| meta.trim_ascii().strip_prefix(b"{")).map(<[u8]>::trim_ascii_start);
-    if let Some(members) = members.filter(|members| *members != b"}") {
+    if let Some(others) = others {
         out.put_u8(b',');
-        put_raw(&mut out, members);
-        out.put_slice(b"}}\n");
-    } else {
-        out.put_slice(b"}}}\n");
+        put_raw(&mut out, others);
     }
+    out.put_slice(format!(",\"_meta\":{{\"progressToken\":{id}").as_bytes());
+    if let Some(meta) = meta {
+        out.put_u8(b',');
+        put_raw(&mut out, meta);
+    }
+    out.put_slice(b"}}}\n");
     out.freeze()
+}
+
+/// What stands between the braces of a raw JSON object; `None` when that is nothing, or it is no object.
+fn members(object: Option<&[u8]>) -> Option<&[u8]> {
+    let inner = object?.trim_ascii().strip_prefix(b"{")?.strip_suffix(b"}")?.trim_ascii();
+    (!inner.is_empty()).then_some(inner)
 }
 
 /// Appends raw JSON. A line end can only stand between its tokens, where a blank means the same.
@@ -82,16 +90,22 @@ mod tests {
 
     #[test]
     fn splices_a_call() {
-        for (arguments, meta, expected) in [
-            (None, None, r#""_meta":{"progressToken":5}"#),
-            (Some("{\"n\":1.10}"), Some("{}"), r#""arguments":{"n":1.10},"_meta":{"progressToken":5}"#),
-            (Some("{\n \"a\" :\r\n1}"), Some(" { } "), r#""arguments":{  "a" :  1},"_meta":{"progressToken":5}"#),
-            (Some("{}"), Some("{ \"v/x\": 1 }"), r#""arguments":{},"_meta":{"progressToken":5,"v/x": 1 }"#),
-            (None, Some("null"), r#""_meta":{"progressToken":5}"#),
+        for (arguments, others, meta, expected) in [
+            (None, None, None, r#""_meta":{"progressToken":5}"#),
+            (Some("{\"n\":1.10}"), Some("{}"), Some("{}"), r#""arguments":{"n":1.10},"_meta":{"progressToken":5}"#),
+            (
+                Some("{\n \"a\" :\r\n1}"),
+                Some("{\"task\":{\"ttl\":1.10}}"),
+                Some(" { } "),
+                r#""arguments":{  "a" :  1},"task":{"ttl":1.10},"_meta":{"progressToken":5}"#,
+            ),
+            (Some("{}"), None, Some("{ \"v/x\": 1 }"), r#""arguments":{},"_meta":{"progressToken":5,"v/x": 1}"#),
+            (None, Some("[1]"), Some("null"), r#""_meta":{"progressToken":5}"#),
         ] {
             let call = ChildCall {
                 tool: "a\"b".into(),
                 arguments: arguments.map(Bytes::from),
+                others: others.map(Bytes::from),
                 meta: meta.map(Bytes::from),
                 ..ChildCall::default()
             };

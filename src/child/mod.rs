@@ -49,4 +49,4 @@ pub use process::{Exit, Group};
 pub use settings::{ChildSettings, Lookup, Say};
 pub use stats::Stats;
 pub use status::{ChildStatus, ConnectionType, Status};
-pub use tools::{ChildTool, SkippedTool};
+pub use tools::{ChildTool, SkippedTool, Taken};

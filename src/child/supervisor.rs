@@ -16,7 +16,7 @@ use super::launch::{LaunchError, Launched, Launcher};
 use super::process::Process;
 use super::server::{Phase, Server};
 use super::settings::Say;
-use super::tools::Listing;
+use super::tools::{Listing, MAX_TOLD};
 
 /// A server that is late gets so many boot time-outs altogether before it is given up.
 const PATIENCE_FACTOR: u32 = 4;
@@ -245,11 +245,14 @@ async fn boot(server: &Server, context: &Context, connection: &Connection) -> Re
 
 /// Hands a list to the sink; how many tools it could use.
 fn register(server: &Server, context: &Context, listing: Listing) -> usize {
-    let Listing { tools, mut skipped, notes } = listing;
+    let Listing { tools, mut skipped, mut notes } = listing;
     let offered = tools.len();
-    let unusable = context.sink.tools(server.index, tools);
-    let registered = offered.saturating_sub(unusable.len());
-    skipped.extend(unusable);
+    let taken = context.sink.tools(server.index, tools);
+    let registered = offered.saturating_sub(taken.skipped.len());
+    skipped.extend(taken.skipped);
+    skipped.truncate(MAX_TOLD);
+    notes.extend(taken.notes);
+    notes.truncate(MAX_TOLD);
     if !skipped.is_empty() || !notes.is_empty() {
         let names: Vec<_> = skipped.iter().map(|skip| format!("`{}` ({})", skip.name, skip.reason)).collect();
         let text = notes.iter().cloned().chain(names).take(5).collect::<Vec<_>>().join("; ");

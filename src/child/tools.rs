@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 const MAX_PAGES: usize = 500;
 /// Tools that are kept of one list.
 const MAX_TOOLS: usize = 10_000;
-/// Skipped entries that are remembered.
-const MAX_SKIPPED: usize = 100;
+/// Skipped entries that are remembered, and notes.
+pub(super) const MAX_TOLD: usize = 100;
 
 /// One tool as the child described it.
 #[derive(Debug, Clone)]
@@ -36,12 +36,21 @@ pub struct SkippedTool {
     pub reason: String,
 }
 
+/// What a list came to with those who offer its tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// What cannot be offered.
+    pub skipped: Vec<SkippedTool>,
+    /// What is not offered as it came, one sentence each.
+    pub notes: Vec<String>,
+}
+
 /// What the pages of a list came to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Listing {
     /// In the child's order.
     pub(super) tools: Vec<ChildTool>,
-    /// What was left out, at most [`MAX_SKIPPED`].
+    /// What was left out, at most [`MAX_TOLD`].
     pub(super) skipped: Vec<SkippedTool>,
     /// What was odd about the list as a whole.
     pub(super) notes: Vec<String>,
@@ -134,7 +143,7 @@ impl Pages {
     }
 
     fn skip(&mut self, name: String, reason: &str) {
-        if self.listing.skipped.len() < MAX_SKIPPED {
+        if self.listing.skipped.len() < MAX_TOLD {
             self.listing.skipped.push(SkippedTool { name, reason: reason.to_owned() });
         }
     }

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &CallArguments, out: Output) -> Result<Exit, Failur
         progress: None,
         cancelled: CancellationToken::new(),
     };
-    let request = CallRequest { name: &arguments.tool, arguments: given.as_deref(), meta: None };
+    let request = CallRequest { name: &arguments.tool, arguments: given.as_deref(), others: None, meta: None };
     let outcome = match reach(&arguments.tool) {
         Reach::Inside => live.without_servers(calls::call(&context, request)),
         // The call itself waits for the server it needs.

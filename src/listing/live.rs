@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use evokore_catalog::documents;
 use evokore_catalog::name;
@@ -14,31 +15,30 @@ use serde_json::value::RawValue;
 
 use super::merged::{LiveServer, LiveTool};
 use crate::catalog::{CATALOG, TOOL_BY_NAME};
-use crate::child::{ChildTool, SkippedTool};
+use crate::child::{ChildTool, SkippedTool, Taken};
 use crate::log;
 use evokore_catalog::members::Members;
 
-/// Renders the list of server `server`; the second part are the entries that could not be used, with the reason.
-pub fn render(server: u16, tools: &[ChildTool]) -> (LiveServer, Vec<SkippedTool>) {
+/// Renders the list of server `server`; the second part is what could not be used as it came, with the reasons.
+pub fn render(server: u16, tools: &[ChildTool]) -> (LiveServer, Taken) {
     let id = CATALOG.servers[usize::from(server)].id;
     let mut by_name = BTreeMap::new();
-    let mut skipped = Vec::new();
+    let mut taken = Taken::default();
     for tool in tools {
+        let skip = |reason| SkippedTool { name: tool.name.clone(), reason };
         match render_tool(id, tool) {
-            Err(reason) => skipped.push(SkippedTool { name: tool.name.clone(), reason }),
-            Ok((live, document)) => match by_name.entry(live.exposed.clone()) {
-                std::collections::btree_map::Entry::Vacant(free) => {
+            Err(reason) => taken.skipped.push(skip(reason)),
+            Ok(Rendered { live, document, fault }) => match by_name.entry(live.exposed.clone()) {
+                Entry::Vacant(free) => {
                     free.insert((live, document));
+                    taken.notes.extend(fault.map(|fault| format!("tool `{}` is listed mended: {fault}", tool.name)));
                 }
-                std::collections::btree_map::Entry::Occupied(_) => skipped.push(SkippedTool {
-                    name: tool.name.clone(),
-                    reason: "listed twice; the first one counts".to_owned(),
-                }),
+                Entry::Occupied(_) => taken.skipped.push(skip("listed twice; the first one counts".to_owned())),
             },
         }
     }
     let (tools, documents): (Vec<LiveTool>, Vec<Document>) = by_name.into_values().unzip();
-    (LiveServer { tools, index: segment(id, &documents) }, skipped)
+    (LiveServer { tools, index: segment(id, &documents) }, taken)
 }
 
 /// The search segment over `documents`; an empty one when it cannot be made.
@@ -49,18 +49,20 @@ fn segment(id: &str, documents: &[Document]) -> Option<Segment> {
         .ok()
 }
 
-fn render_tool(id: &str, tool: &ChildTool) -> Result<(LiveTool, Document), String> {
+/// A tool ready to be listed and searched.
+struct Rendered {
+    live: LiveTool,
+    document: Document,
+    /// What was wrong with its definition.
+    fault: Option<String>,
+}
+
+fn render_tool(id: &str, tool: &ChildTool) -> Result<Rendered, String> {
     let definition = Definition::parse(tool.raw.get()).map_err(|error| error.to_string())?;
     let fault = definition.fault();
     let text: Cow<'_, str> = match &fault {
         None => Cow::Borrowed(tool.raw.get()),
-        Some(fault) => {
-            log::warn(&format!(
-                "tool `{}` of server `{id}` is listed in full: its definition is malformed ({fault})",
-                tool.name
-            ));
-            Cow::Owned(mended(tool.raw.get()).ok_or_else(|| fault.clone())?)
-        }
+        Some(fault) => Cow::Owned(mended(tool.raw.get()).ok_or_else(|| fault.clone())?),
     };
     let definition = Definition::parse(&text).map_err(|error| error.to_string())?;
     let exposed = exposed_name(id, &tool.name);
@@ -77,7 +79,7 @@ fn render_tool(id: &str, tool: &ChildTool) -> Result<(LiveTool, Document), Strin
         deferred: deferred.into(),
         exposed: exposed.into(),
     };
-    Ok((live, document))
+    Ok(Rendered { live, document, fault })
 }
 
 /// The exposed name of a child's tool.
@@ -88,56 +90,77 @@ fn exposed_name(id: &str, tool: &str) -> String {
 }
 
 /// A malformed definition with the members that the protocol's type of a tool does not allow put right: schemas that
-/// are no object schemas, texts that are no texts, hints that are no booleans. `None` when it is beyond that.
+/// are no object schemas, texts that are no texts, hints that are no booleans. The bytes of all else stay. `None` when
+/// it is beyond that.
 fn mended(text: &str) -> Option<String> {
-    let mut members = Members::parse(text).ok()?;
-    let input = members.take("inputSchema").and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
-    let input = RawValue::from_string(object_schema(input).to_string()).ok()?;
-    let annotations = members.take("annotations").and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
-    let annotations = annotations.and_then(hints).and_then(|hints| RawValue::from_string(hints.to_string()).ok());
-    for key in ["title", "description"] {
-        if members.get(key).is_some_and(|raw| !raw.get().starts_with('"')) {
-            members.take(key);
-        }
+    let mut definition = Members::parse(text).ok()?.unique();
+    let input = raw(object_schema(definition.get("inputSchema"))?)?;
+    let annotations = definition.get("annotations").map(hints);
+    match definition.0.iter_mut().find(|(key, _)| key == "inputSchema") {
+        Some((_, value)) => *value = &input,
+        None => definition.0.push((Cow::Borrowed("inputSchema"), &input)),
     }
-    if members.get("_meta").is_some_and(|raw| !raw.get().starts_with('{')) {
-        members.take("_meta");
+    definition.0.retain(|(key, value)| match &**key {
+        "title" | "description" => value.get().starts_with('"'),
+        "_meta" | "annotations" => value.get().starts_with('{'),
+        "outputSchema" => object_schema(Some(value))
+            .is_some_and(|schema| serde_json::from_str::<Value>(&schema).ok() == parsed(value)),
+        _ => true,
+    });
+    let annotations = annotations.flatten();
+    if let Some(annotations) = &annotations
+        && let Some((_, value)) = definition.0.iter_mut().find(|(key, _)| key == "annotations")
+    {
+        *value = annotations;
     }
-    members.take("outputSchema");
-    members.0.push((Cow::Borrowed("inputSchema"), &input));
-    if let Some(annotations) = &annotations {
-        members.0.push((Cow::Borrowed("annotations"), annotations));
-    }
-    let mended = members.to_json();
+    let mended = definition.to_json();
     Definition::parse(&mended).ok()?.fault().is_none().then_some(mended)
 }
 
+fn raw(json: String) -> Option<Box<RawValue>> {
+    RawValue::from_string(json).ok()
+}
+
+fn parsed(raw: &RawValue) -> Option<Value> {
+    serde_json::from_str(raw.get()).ok()
+}
+
 /// The object schema nearest to `found`.
-fn object_schema(found: Option<Value>) -> Value {
-    let mut schema = match found {
-        Some(Value::Object(schema)) if schema.get("type").is_none_or(|kind| kind == "object") => schema,
-        _ => serde_json::Map::new(),
+fn object_schema(found: Option<&RawValue>) -> Option<String> {
+    const KIND: &str = r#""object""#;
+    let kind = raw(KIND.to_owned())?;
+    let mut schema = found.and_then(|found| Members::parse(found.get()).ok()).unwrap_or_default().unique();
+    // A list of types may hold the right one; any other type is not about arguments at all.
+    let is_possible = |found: &RawValue| match parsed(found) {
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
+        found => found == Some(Value::from("object")),
     };
-    schema.insert("type".to_owned(), Value::from("object"));
-    if schema.get("properties").is_some_and(|properties| !properties.is_object()) {
-        schema.remove("properties");
+    match schema.0.iter().position(|(key, _)| key == "type") {
+        Some(at) if is_possible(schema.0[at].1) => schema.0[at].1 = &kind,
+        Some(_) => schema = Members(vec![(Cow::Borrowed("type"), &*kind)]),
+        None => schema.0.insert(0, (Cow::Borrowed("type"), &*kind)),
     }
-    if schema.get("required").is_some_and(|list| !list.as_array().is_some_and(|list| list.iter().all(Value::is_string)))
-    {
-        schema.remove("required");
-    }
-    Value::Object(schema)
+    schema.0.retain(|(key, value)| match &**key {
+        "properties" => value.get().starts_with('{'),
+        "required" => {
+            parsed(value).is_some_and(|list| list.as_array().is_some_and(|list| list.iter().all(Value::is_string)))
+        }
+        _ => true,
+    });
+    Some(schema.to_json())
 }
 
 /// The annotations without members of the wrong type.
-fn hints(found: Value) -> Option<Value> {
-    let Value::Object(mut hints) = found else { return None };
-    hints.retain(|key, value| match key.as_str() {
-        "readOnlyHint" | "destructiveHint" | "idempotentHint" | "openWorldHint" => value.is_boolean(),
-        "title" => value.is_string(),
+fn hints(found: &RawValue) -> Option<Box<RawValue>> {
+    let mut hints = Members::parse(found.get()).ok()?;
+    hints.0.retain(|(key, value)| match &**key {
+        "readOnlyHint" | "destructiveHint" | "idempotentHint" | "openWorldHint" => {
+            matches!(value.get(), "true" | "false")
+        }
+        "title" => value.get().starts_with('"'),
         _ => true,
     });
-    Some(Value::Object(hints))
+    raw(hints.to_json())
 }
 
 #[cfg(test)]
@@ -152,8 +175,8 @@ mod tests {
             "properties":{"city":{"type":"string"}}}}"#;
         let raw = RawValue::from_string(raw.to_owned()).expect("it is JSON");
         let tool = ChildTool { name: "fcst".to_owned(), raw };
-        let (live, skipped) = render(0, std::slice::from_ref(&tool));
-        assert!(skipped.is_empty());
+        let (live, taken) = render(0, std::slice::from_ref(&tool));
+        assert_eq!(taken, Taken::default());
         let live = live.index.expect("one tool can be indexed");
         let locked = documents::of_tool(&exposed_name(CATALOG.servers[0].id, "fcst"), tool.raw.get());
         let locked = Segment::new(write_segment(&[locked]).expect("it fits")).expect("it can be read");
@@ -166,16 +189,47 @@ mod tests {
 
     #[test]
     fn mends_what_would_cost_the_whole_list() {
-        for (text, expected) in [
-            (r#"{"name":"a"}"#, r#"{"name":"a","inputSchema":{"type":"object"}}"#),
-            (r#"{"name":"a","inputSchema":null}"#, r#"{"name":"a","inputSchema":{"type":"object"}}"#),
-            (r#"{"name":"a","inputSchema":{"type":"string"}}"#, r#"{"name":"a","inputSchema":{"type":"object"}}"#),
+        let object = r#"{"type":"object"}"#;
+        for (schema, expected) in [
+            ("null", object),
+            ("true", object),
+            ("[]", object),
+            ("{}", object),
+            (r#"{"type":"string","minLength":1}"#, object),
+            (r#"{"type":null}"#, object),
+            (r#"{"type":["null","object"],"x":1.10}"#, r#"{"type":"object","x":1.10}"#),
+            (r#"{"$schema":"s","x":9007199254740993}"#, r#"{"type":"object","$schema":"s","x":9007199254740993}"#),
+            (r#"{"anyOf":[{"z":1,"a":2}]}"#, r#"{"type":"object","anyOf":[{"z":1,"a":2}]}"#),
+            (r#"{"type":"object","properties":[],"required":"x","$defs":{}}"#, r#"{"type":"object","$defs":{}}"#),
             (
-                r#"{"name":"a","title":1,"inputSchema":{"properties":{"x":{}},"required":"x"},"outputSchema":[],"annotations":{"readOnlyHint":"yes","other":1}}"#,
-                r#"{"name":"a","inputSchema":{"properties":{"x":{}},"type":"object"},"annotations":{"other":1}}"#,
+                r#"{"type":"object","required":["x",1],"properties":{"x":{}}}"#,
+                r#"{"type":"object","properties":{"x":{}}}"#,
             ),
         ] {
-            assert_eq!(mended(text).as_deref(), Some(expected), "{text}");
+            let [text, expected] =
+                [schema, expected].map(|schema| format!(r#"{{"name":"a","inputSchema":{schema},"z":1}}"#));
+            assert_eq!(mended(&text).as_deref(), Some(&*expected), "{schema}");
         }
+        for (rest, expected) in [
+            ("", r#","inputSchema":{"type":"object"}"#),
+            (
+                r#","title":1,"description":[],"_meta":7,"icons":[1.10],"inputSchema":{"type":"object"}"#,
+                r#","icons":[1.10],"inputSchema":{"type":"object"}"#,
+            ),
+            (
+                r#","annotations":{"readOnlyHint":"yes","title":2,"other":1.10},"inputSchema":{"type":"object"}"#,
+                r#","annotations":{"other":1.10},"inputSchema":{"type":"object"}"#,
+            ),
+            (
+                r#","inputSchema":null,"outputSchema":{"type":"object","z":1.10}"#,
+                r#","inputSchema":{"type":"object"},"outputSchema":{"type":"object","z":1.10}"#,
+            ),
+            (r#","inputSchema":{},"outputSchema":{"type":"array"}"#, r#","inputSchema":{"type":"object"}"#),
+            (r#","inputSchema":{},"outputSchema":true"#, r#","inputSchema":{"type":"object"}"#),
+        ] {
+            let [text, expected] = [rest, expected].map(|rest| format!(r#"{{"name":"a"{rest}}}"#));
+            assert_eq!(mended(&text).as_deref(), Some(&*expected), "{rest}");
+        }
+        assert_eq!(mended(r#"{"name":"a","inputSchema":{"maximum":1e999}}"#), None);
     }
 }

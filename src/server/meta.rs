@@ -15,8 +15,10 @@ pub(super) const LATEST_HANDSHAKE: &str = "2025-11-25";
 /// All revisions that are spoken, oldest first.
 pub(super) const SUPPORTED: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", LATEST_HANDSHAKE, MODERN];
 
-/// Keys that the revision reserves for the exchange between two neighbours.
+/// Prefix of the protocol's own keys.
 const RESERVED: &str = "io.modelcontextprotocol/";
+/// Those of them that two neighbours say to each other; the others concern the tool's owner.
+const BETWEEN_NEIGHBOURS: [&str; 4] = ["protocolVersion", "clientInfo", "clientCapabilities", "logLevel"];
 /// Code of UnsupportedProtocolVersion (2026-07-28, basic § Error Codes).
 const UNSUPPORTED_VERSION: i64 = -32022;
 
@@ -83,11 +85,15 @@ impl<'a> Meta<'a> {
             .0
             .0
             .iter()
-            .filter(|(key, _)| key != "progressToken" && key != TOKEN_KEY && !key.starts_with(RESERVED))
+            .filter(|(key, _)| key != "progressToken" && key != TOKEN_KEY && !is_between_neighbours(key))
             .cloned()
             .collect();
         if kept.is_empty() { None } else { RawValue::from_string(Members(kept).to_json()).ok() }
     }
+}
+
+fn is_between_neighbours(key: &str) -> bool {
+    key.strip_prefix(RESERVED).is_some_and(|rest| BETWEEN_NEIGHBOURS.contains(&rest))
 }
 
 #[cfg(test)]
@@ -124,9 +130,10 @@ mod tests {
 
     #[test]
     fn a_child_gets_what_does_not_concern_the_two_of_us() {
-        let meta = r#"{"vendor.example/x": 1.10,"progressToken":7,"_evokore_approval_token":"t","io.modelcontextprotocol/logLevel":"info","traceparent":"00"}"#;
+        let meta = r#"{"vendor.example/x": 1.10,"progressToken":7,"_evokore_approval_token":"t","io.modelcontextprotocol/logLevel":"info","io.modelcontextprotocol/related-task":{},"traceparent":"00"}"#;
         with(meta, |meta| {
-            assert_eq!(meta.for_child().unwrap().get(), r#"{"vendor.example/x":1.10,"traceparent":"00"}"#);
+            let kept = r#"{"vendor.example/x":1.10,"io.modelcontextprotocol/related-task":{},"traceparent":"00"}"#;
+            assert_eq!(meta.for_child().unwrap().get(), kept);
             assert_eq!(meta.progress_token().map(RawValue::get), Some("7"));
         });
         with(r#"{"progressToken":1.5}"#, |meta| {

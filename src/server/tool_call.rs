@@ -22,6 +22,8 @@ pub(super) struct Call {
     era: Era,
     name: String,
     arguments: Option<Box<RawValue>>,
+    /// The members of `params` that nobody here knows, such as `task`, as an object.
+    others: Option<Box<RawValue>>,
     /// `_meta` for the child server.
     meta: Option<Box<RawValue>>,
     /// The client's progress token, if it wants progress.
@@ -31,12 +33,13 @@ pub(super) struct Call {
 impl Call {
     /// Reads the parameters of a request.
     pub(super) fn read(request: Request<'_>) -> Result<Call, &'static str> {
-        let (name, arguments) = parameters(request.params)?;
+        let Parameters { name, arguments, others } = Parameters::read(request.params)?;
         Ok(Call {
             id: request.id.to_owned(),
             era: request.era,
             name,
             arguments,
+            others,
             meta: request.meta.for_child(),
             token: request.meta.progress_token().map(ToOwned::to_owned),
         })
@@ -50,7 +53,7 @@ impl Call {
         let outcome = self.outcome(ctx, &out).await;
         // Looked at first: after a cancellation the id may already be another request's.
         if !cancelled.is_cancelled() && in_flight.finish(&self.id) {
-            out.send(answer(&self.id, outcome)).await;
+            out.send(self.answer(outcome)).await;
         }
     }
 
@@ -58,8 +61,12 @@ impl Call {
     async fn outcome(&self, mut ctx: CallContext, out: &Outbox) -> Outcome {
         let (progress, mut incoming) = mpsc::channel(PROGRESS_QUEUE);
         ctx.progress = self.token.as_ref().map(|_| progress);
-        let request =
-            CallRequest { name: &self.name, arguments: self.arguments.as_deref(), meta: self.meta.as_deref() };
+        let request = CallRequest {
+            name: &self.name,
+            arguments: self.arguments.as_deref(),
+            others: self.others.as_deref(),
+            meta: self.meta.as_deref(),
+        };
         let outcome = {
             let call = calls::call(&ctx, request);
             tokio::pin!(call);
@@ -74,9 +81,15 @@ impl Call {
         while let Ok(params) = incoming.try_recv() {
             self.progress(out, &params).await;
         }
+        outcome
+    }
+
+    fn answer(&self, outcome: Outcome) -> Frame {
         match outcome {
-            Outcome::Result(bytes) if self.era == Era::Modern => Outcome::Result(complete(bytes)),
-            outcome => outcome,
+            Outcome::Result(bytes) if self.era == Era::Modern => Frame::result(&self.id, complete(bytes)),
+            Outcome::Result(bytes) => Frame::result(&self.id, [bytes]),
+            Outcome::RawError(bytes) => Frame::raw_error(&self.id, bytes),
+            Outcome::Error { code, message } => Frame::error(Some(&self.id), code, &message),
         }
     }
 
@@ -108,44 +121,47 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-/// A result with the `resultType` that 2026-07-28 requires; a child that speaks it has set its own.
-fn complete(result: Bytes) -> Bytes {
+/// The segments of a result with the `resultType` that 2026-07-28 requires; a child that speaks it has set its own.
+fn complete(result: Bytes) -> [Bytes; 2] {
     const MEMBER: &[u8] = br#""resultType""#;
     if result.first() != Some(&b'{') {
-        return result;
+        return [Bytes::new(), result];
     }
     // The word may also stand somewhere inside; only then is it worth to read the members.
     if memchr::memmem::find(&result, MEMBER).is_some() {
         let members = std::str::from_utf8(&result).ok().and_then(|text| Members::parse(text).ok());
         if members.is_none_or(|members| members.last("resultType").is_some()) {
-            return result;
+            return [Bytes::new(), result];
         }
     }
-    let rest = result[1..].trim_ascii_start();
-    let comma: &[u8] = if rest.starts_with(b"}") { b"" } else { b"," };
-    [b"{\"resultType\":\"complete\"", comma, rest].concat().into()
+    let rest = result.slice_ref(result[1..].trim_ascii_start());
+    let head: &[u8] =
+        if rest.starts_with(b"}") { b"{\"resultType\":\"complete\"" } else { b"{\"resultType\":\"complete\"," };
+    [Bytes::from_static(head), rest]
 }
 
-fn answer(id: &str, outcome: Outcome) -> Frame {
-    match outcome {
-        Outcome::Result(bytes) => Frame::result(id, [bytes]),
-        Outcome::RawError(bytes) => Frame::raw_error(id, bytes),
-        Outcome::Error { code, message } => Frame::error(Some(id), code, &message),
-    }
+/// The `params` of a call, `_meta` apart.
+#[derive(Debug)]
+struct Parameters {
+    name: String,
+    arguments: Option<Box<RawValue>>,
+    others: Option<Box<RawValue>>,
 }
 
-type Parameters = (String, Option<Box<RawValue>>);
-
-fn parameters(params: Option<&RawValue>) -> Result<Parameters, &'static str> {
-    let params = params.ok_or("`params` is missing: it needs `name`")?;
-    let members = Members::parse(params.get()).map_err(|_| "`params` must be an object")?;
-    let name = members.last("name").ok_or("`params.name` is missing: give the name of a tool")?;
-    let name: String = serde_json::from_str(name.get()).map_err(|_| "`params.name` must be a text")?;
-    let arguments = members.last("arguments").filter(|arguments| arguments.get() != "null");
-    if arguments.is_some_and(|arguments| !arguments.get().starts_with('{')) {
-        return Err("`params.arguments` must be an object");
+impl Parameters {
+    fn read(params: Option<&RawValue>) -> Result<Parameters, &'static str> {
+        let params = params.ok_or("`params` is missing: it needs `name`")?;
+        let mut members = Members::parse(params.get()).map_err(|_| "`params` must be an object")?;
+        let name = members.last("name").ok_or("`params.name` is missing: give the name of a tool")?;
+        let name: String = serde_json::from_str(name.get()).map_err(|_| "`params.name` must be a text")?;
+        let arguments = members.last("arguments").filter(|arguments| arguments.get() != "null");
+        if arguments.is_some_and(|arguments| !arguments.get().starts_with('{')) {
+            return Err("`params.arguments` must be an object");
+        }
+        members.0.retain(|(key, _)| !matches!(&**key, "name" | "arguments" | "_meta"));
+        let others = if members.0.is_empty() { None } else { RawValue::from_string(members.to_json()).ok() };
+        Ok(Parameters { name, arguments: arguments.map(ToOwned::to_owned), others })
     }
-    Ok((name, arguments.map(ToOwned::to_owned)))
 }
 
 #[cfg(test)]
@@ -163,7 +179,7 @@ mod tests {
                 r#"{"resultType":"complete","structuredContent":{"resultType":1}}"#,
             ),
         ] {
-            assert_eq!(complete(Bytes::from(result)), expected);
+            assert_eq!(complete(Bytes::from(result)).concat(), expected.as_bytes());
         }
     }
 
@@ -189,11 +205,11 @@ mod tests {
     fn malformed_parameters_are_named() {
         let fault = |text: &str| {
             let raw: Box<RawValue> = serde_json::from_str(text).unwrap();
-            parameters(Some(&raw)).unwrap_err()
+            Parameters::read(Some(&raw)).unwrap_err()
         };
         assert_eq!(fault("{}"), "`params.name` is missing: give the name of a tool");
         assert_eq!(fault(r#"{"name":5}"#), "`params.name` must be a text");
         assert_eq!(fault(r#"{"name":"x","arguments":[]}"#), "`params.arguments` must be an object");
-        assert!(parameters(None).is_err());
+        assert!(Parameters::read(None).is_err());
     }
 }

@@ -170,12 +170,13 @@ pub fn render_deferred(definition: &Definition<'_>, exposed: &str) -> String {
         }
     }
     out.member("inputSchema", DEFERRED_SCHEMA);
-    let mut meta = match definition.value("_meta") {
-        Some(Value::Object(meta)) => meta,
-        _ => serde_json::Map::new(),
-    };
-    meta.insert("schema_deferred".to_owned(), Value::Bool(true));
-    out.member("_meta", &Value::Object(meta).to_string());
+    let meta = definition.raw("_meta").and_then(|meta| Members::parse(meta.get()).ok()).unwrap_or_default();
+    let mut marked = ObjectText::default();
+    for (key, raw) in meta.unique().0.iter().filter(|(key, _)| key != "schema_deferred") {
+        marked.member(key, &minify(raw.get()));
+    }
+    marked.member("schema_deferred", "true");
+    out.member("_meta", &marked.finish());
     out.finish()
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use evokore::child::{
     ChildCall, ChildError, ChildReply, ChildSettings, ChildSink, ChildTool, Children, Connection, Group, LaunchError,
-    Launched, Launcher, Patience, SkippedTool, Stats,
+    Launched, Launcher, Patience, SkippedTool, Stats, Taken,
 };
 use evokore_catalog::server::{ServerSpec, Transport};
 use serde_json::{Value, json};
@@ -194,12 +194,13 @@ struct Recorder {
 }
 
 impl ChildSink for Recorder {
-    fn tools(&self, server: u16, tools: Vec<ChildTool>) -> Vec<SkippedTool> {
+    fn tools(&self, server: u16, tools: Vec<ChildTool>) -> Taken {
         let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
         let _ = self.events.send(format!("{server}: {}", names.join(" ")));
         let unusable = self.unusable.lock().unwrap();
         let bad = unusable.iter().filter(|bad| names.contains(bad));
-        bad.map(|name| SkippedTool { name: (*name).to_owned(), reason: "unusable".to_owned() }).collect()
+        let skipped = bad.map(|name| SkippedTool { name: (*name).to_owned(), reason: "unusable".to_owned() });
+        Taken { skipped: skipped.collect(), notes: Vec::new() }
     }
     fn gone(&self, server: u16) {
         let _ = self.events.send(format!("{server}: gone"));

@@ -11,6 +11,9 @@
   more         has further tools: `progress` reports three times and answers; `wait` answers when it is cancelled, which
                nobody reads, and writes FILE, its argument; `grow` says fifty times that its list has changed, and
                has one more tool from then on; `nap` answers after `ms` milliseconds
+  replay=FILE  answers what FILE says, byte for byte. Its lines: a method, for a call ` ` and the tool, for a page ` ` and
+               the cursor; a tab; members of the answer. What FILE does not say is answered as ever. Writes every line
+               that it hears to FILE.heard
   secret=TEXT  nothing: a secret among the arguments
 
 Tool `about` tells about the process, `echo` gives its arguments back, `huge` as many megabytes as asked for.
@@ -58,6 +61,18 @@ def send(message):
 def habit(name):
     """The value of a habit that has one."""
     return next((text.split("=", 1)[1] for text in HABITS if text.startswith(name + "=")), None)
+
+
+def replay(method, params, line):
+    """The members of the answer that the file of `replay` has."""
+    if not habit("replay"):
+        return None
+    with open(habit("replay") + ".heard", "ab") as heard:
+        heard.write(line)
+    which = params.get("name") or params.get("cursor") if isinstance(params, dict) else None
+    key = ("%s %s" % (method, which) if which else str(method)).encode()
+    with open(habit("replay"), "rb") as file:
+        return next((text.split(b"\t", 1)[1].rstrip(b"\n") for text in file if text.split(b"\t", 1)[0] == key), None)
 
 
 def tools():
@@ -119,7 +134,12 @@ def main():
     for line in sys.stdin.buffer:
         message = json.loads(line)
         method, params = message.get("method"), message.get("params", {})
+        members = replay(method, params, line)
         if "id" not in message:
+            continue
+        if members is not None:
+            sys.stdout.buffer.write(b'{"jsonrpc":"2.0","id":%d,%s}\n' % (message["id"], members))
+            sys.stdout.buffer.flush()
             continue
         if method == "initialize":
             version = params["protocolVersion"]

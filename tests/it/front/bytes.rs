@@ -1,0 +1,138 @@
+//! What passes through unchanged, byte for byte: definitions, arguments, results, errors. The child sends what the test
+//! writes, and the test reads what the child heard.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{LONG, Sandbox, Session, modern};
+
+/// A sandbox whose server `fs` answers with these lines, and a session that shows every tool.
+struct Played {
+    sandbox: Sandbox,
+    session: Session,
+}
+
+impl Played {
+    /// Each line is what is answered, a tab, and members of the answer. Tool `about` is to be among those listed.
+    fn start(name: &str, lines: &[String]) -> Option<Played> {
+        let mut sandbox = Sandbox::new(name);
+        let file = sandbox.path("work/played");
+        if !sandbox.with_fs_server_that(&[&format!("replay={}", file.display())]) {
+            return None;
+        }
+        sandbox.write("work/played", lines.join("\n"));
+        sandbox.set("EVOKORE_TOOL_DISCOVERY_MODE", "legacy");
+        let mut session = Session::greeted(&sandbox);
+        session.wait_for_child();
+        Some(Played { sandbox, session })
+    }
+
+    /// Sends a request with these parameters and gives back the line that answers it.
+    fn line(&mut self, id: &str, method: &str, params: &str) -> String {
+        self.session.raw(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#) + "\n");
+        let start = format!(r#"{{"jsonrpc":"2.0","id":{id},"#);
+        loop {
+            let line = self.session.lines.recv_timeout(LONG).unwrap_or_else(|_| panic!("no answer to {id}"));
+            if line.starts_with(&start) {
+                return line;
+            }
+        }
+    }
+
+    /// The last line that the child heard.
+    fn heard(&self) -> String {
+        let file: PathBuf = self.sandbox.path("work/played.heard");
+        std::fs::read_to_string(file).unwrap().lines().last().unwrap().to_owned()
+    }
+}
+
+const ABOUT: &str = r#"{"name":"about","inputSchema":{"type":"object"}}"#;
+
+fn list(tools: &[&str]) -> String {
+    format!("tools/list\t\"result\":{{\"tools\":[{ABOUT},{}]}}", tools.join(","))
+}
+
+/// Legal definitions that a typed reader would change, named `a.b`, which becomes another name in the list.
+const DEFINITIONS: [&str; 6] = [
+    r##"{"zeta":{"b":1.10,"a":9007199254740993},"title":"T\u0069tle","name":"NAME","inputSchema":{"type":"object","zz":1e2,"$defs":{"Q":{"type":"object","properties":{"__proto__":{"default":1.50}}}},"properties":{"q":{"$ref":"#/$defs/Q"},"a":{"maximum":18446744073709551615}},"required":["q"]}}"##,
+    r#"{"name":"NAME","icons":[{"src":"data:image/png;base64,AA==","sizes":["any"],"theme":"dark"}],"execution":{"taskSupport":"optional"},"annotations":{"x":1.0,"readOnlyHint":true,"destructiveHint":false},"_meta":{"vendor.example/z":1.10,"ui":{"resourceUri":"ui://x"}},"inputSchema":{"type":"object"}}"#,
+    r#"{"name":"NAME","inputSchema":{"type":"object","anyOf":[{"required":["path"]},{"required":["url"]}]},"outputSchema":{"type":"object","oneOf":[{"z":1.10},{"a":-0}]}}"#,
+    r#"{"name":"NAME","inputSchema":{"type":"object","allOf":[{"if":{"properties":{"mode":{"const":"big"}}},"then":{"required":["n"]}}]},"description":"≤ 日本 \ud83d\ude00 \\/ \u2028"}"#,
+    r##"{"name":"NAME","inputSchema":{"type":"object","definitions":{"Item":{"enum":["a","b"]}},"properties":{"item":{"$ref":"#/definitions/Item"}},"additionalProperties":false}}"##,
+    r#"{"inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{}},"constructor":null,"stack":[],"":0,"name":"NAME"}"#,
+];
+
+#[test]
+fn a_definition_keeps_its_bytes_but_for_its_name() {
+    let named = |id: &str| -> Vec<String> {
+        (0..).zip(DEFINITIONS).map(|(n, text)| text.replace("NAME", &format!("{id}t{n}"))).collect()
+    };
+    let sent = named("");
+    let lines = [list(&sent.iter().map(String::as_str).collect::<Vec<_>>())];
+    let Some(mut played) = Played::start("bytes-lists", &lines) else { return };
+    for (id, params) in [("71", "{}".to_owned()), ("72", modern(json!({})).to_string())] {
+        let list = played.line(id, "tools/list", &params);
+        for definition in named("fs_") {
+            assert!(list.contains(&definition), "{definition}\nis not in\n{list}");
+        }
+    }
+    let status = played.session.call("proxy_server_status", json!({"server_id": "fs"}));
+    let server = &status["structuredContent"]["servers"][0];
+    assert_eq!((server.get("notes"), server.get("skippedTools")), (None, None), "{server}");
+}
+
+#[test]
+fn results_errors_and_arguments_keep_their_bytes() {
+    const TOOL: &str = r#"{"name":"t","inputSchema":{"type":"object"}}"#;
+    let results = [
+        r#""result":{"zeta":1.10,"content":[{"type":"text","text":"≤ \u2028\ud83d\ude00","annotations":{"priority":0.30}},{"type":"image","data":"AA==","mimeType":"image/png"},{"type":"audio","data":"AA==","mimeType":"audio/wav"},{"type":"resource_link","uri":"x://y","name":"y","size":9007199254740993},{"type":"resource","resource":{"uri":"x://y","blob":"AA=="}},{"type":"hologram","z":1e400}],"structuredContent":{"zeta":9007199254740993,"alpha":-9007199254740993,"__proto__":{"constructor":1.0,"stack":null}},"_meta":{"vendor.example/x":{"b":1,"a":2},"io.modelcontextprotocol/related-task":{"taskId":"1"}}}"#,
+        r#""result":{"content":[],"isError":true,"isError":true}"#,
+        r#""result":{"structuredContent":[1.10,{"resultType":7}],"content":[]}"#,
+        r#""result":{"resultType":"complete","content":[]}"#,
+        r#""result":{ "content" : [ ] }"#,
+        r#""result":{}"#,
+        r#""result":{"task":{"taskId":"7","ttl":6.0e4}}"#,
+        r#""error":{"code":-32050,"message":"no \u00e9","data":{"z":1.10,"a":[9007199254740993]},"more":0}"#,
+        r#""error":{"message":"x","code":1}"#,
+    ];
+    let list = list(&[TOOL]);
+    let Some(mut played) = Played::start("bytes-calls", &[list.clone()]) else { return };
+    let arguments =
+        r#"{"zeta":9007199254740993,"alpha":-0.0,"n":1.10,"__proto__":{"b":[1E2],"a":"\u0041≤"},"dup":1,"dup":2}"#;
+    let others = r#""task":{"ttl":6.0e4},"vendor":[1.10]"#;
+    let meta = r#""vendor.example/x":{"b":1.10,"a":2},"traceparent":"00-1""#;
+    let ours = r#""progressToken":"mine","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"n","version":"1"},"io.modelcontextprotocol/logLevel":"info""#;
+    let mut id = 100;
+    for members in results {
+        played.sandbox.write("work/played", format!("{list}\ntools/call t\t{members}"));
+        for (is_modern, is_through) in [(false, false), (true, false), (false, true), (true, true)] {
+            id += 1;
+            let meta = if is_modern { format!("{meta},{ours}") } else { meta.to_owned() };
+            let call = if is_through {
+                format!(r#""name":"call_tool","arguments":{{"name":"fs_t","arguments":{arguments}}}"#)
+            } else {
+                format!(r#""arguments":{arguments},"name":"fs_t""#)
+            };
+            let line =
+                played.line(&id.to_string(), "tools/call", &format!(r#"{{{others},"_meta":{{{meta}}},{call}}}"#));
+            let members = match members.strip_prefix(r#""result":{"#).filter(|_| is_modern) {
+                Some(rest) if !rest.contains(r#""resultType":"complete""#) => {
+                    let comma = if rest == "}" { "" } else { "," };
+                    format!(r#""result":{{"resultType":"complete"{comma}{}"#, rest.trim_start())
+                }
+                _ => members.to_owned(),
+            };
+            assert_eq!(line, format!(r#"{{"jsonrpc":"2.0","id":{id},{members}}}"#) + "\n");
+            let heard = played.heard();
+            let (head, rest) = heard.split_once(r#""params":"#).unwrap();
+            let own_id: u64 =
+                head.trim_start_matches(r#"{"jsonrpc":"2.0","id":"#).split(',').next().unwrap().parse().unwrap();
+            let meta = r#""vendor.example/x":{"b":1.10,"a":2},"traceparent":"00-1""#;
+            let expected = format!(
+                r#"{{"name":"t","arguments":{arguments},{others},"_meta":{{"progressToken":{own_id},{meta}}}}}}}"#
+            );
+            assert_eq!(rest, expected, "modern {is_modern}, through call_tool {is_through}");
+        }
+    }
+}
