@@ -97,7 +97,7 @@ fn results_errors_and_arguments_keep_their_bytes() {
         r#""error":{"message":"x","code":1}"#,
     ];
     let list = list(&[TOOL]);
-    let Some(mut played) = Played::start("bytes-calls", &[list.clone()]) else { return };
+    let Some(mut played) = Played::start("bytes-calls", std::slice::from_ref(&list)) else { return };
     let arguments =
         r#"{"zeta":9007199254740993,"alpha":-0.0,"n":1.10,"__proto__":{"b":[1E2],"a":"\u0041≤"},"dup":1,"dup":2}"#;
     let others = r#""task":{"ttl":6.0e4},"vendor":[1.10]"#;
