@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use crate::calls::approval::Approvals;
+use crate::calls::rate_limit::RateLimits;
 use crate::catalog::CATALOG;
 use crate::child::{ChildSink, ChildStatus, ChildTool, Children, Taken};
 use crate::listing::live;
@@ -19,6 +20,8 @@ pub struct App {
     pub settings: Settings,
     /// Calls that wait for a person.
     pub approvals: Approvals,
+    /// How often child servers may be called.
+    pub rate_limits: RateLimits,
     /// Compiled skills, with what `refresh_skills` found on disk.
     pub skills: Library,
     merged: Mutex<Arc<Merged>>,
@@ -34,6 +37,7 @@ impl App {
         Arc::new(App {
             settings,
             approvals: Approvals::new(requests),
+            rate_limits: RateLimits::new(CATALOG.servers),
             skills,
             merged: Mutex::default(),
             children: OnceLock::new(),

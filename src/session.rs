@@ -2,6 +2,7 @@
 //!
 //! Requests of revision 2026-07-28 carry no session: their list must not vary as a side effect of other requests.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use evokore_catalog::profile::SchemaMode;
@@ -30,8 +31,21 @@ pub trait Notify: Send + Sync {
     fn resources_changed(&self);
 }
 
+/// Which session of the process: never given twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionId(u64);
+
+impl SessionId {
+    /// One that no session has.
+    pub fn next() -> SessionId {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        SessionId(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// A handshake-era session.
 pub struct Session {
+    id: SessionId,
     notify: Arc<dyn Notify>,
     state: Mutex<State>,
 }
@@ -62,7 +76,12 @@ enum Probe {
 impl Session {
     /// A fresh session whose client is told of changes through `notify`.
     pub fn new(notify: Arc<dyn Notify>) -> Arc<Session> {
-        Arc::new(Session { notify, state: Mutex::default() })
+        Arc::new(Session { id: SessionId::next(), notify, state: Mutex::default() })
+    }
+
+    /// Which session it is.
+    pub fn id(&self) -> SessionId {
+        self.id
     }
 
     // No code that could panic runs under the lock, so a poisoned one still holds a consistent state.
@@ -186,7 +205,7 @@ fn seconds(window: std::time::Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     #[derive(Default)]
     struct Count(AtomicUsize);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evokore_catalog::permission::Policy;
-use evokore_catalog::server::{Boot, LockKind, ServerSpec, Transport};
+use evokore_catalog::server::{Boot, LockKind, RateLimit, ServerSpec, Transport};
 use evokore_catalog::skill::SkillEntry;
 
 use crate::budgets;
@@ -163,6 +163,10 @@ fn spec(server: &Server, locks: &[Lock]) -> ServerSpec {
         boot_timeout_ms: server.boot_timeout_ms,
         call_timeout_ms: server.call_timeout_ms,
         inherit_env: texts(&server.inherit_env),
+        rate_limit: server.rate_limit.as_ref().map(|limit| RateLimit {
+            server: limit.server,
+            tools: leak_all(limit.tools.iter().map(|(tool, rate)| (leak(&tool.value), *rate))),
+        }),
         lock: lock_of(server, locks),
         description: leak(&server.description),
     }
@@ -184,6 +188,13 @@ fn check_servers(inputs: &Inputs, config: &Config, locks: &[Lock], problems: &mu
             );
         }
     }
+    for server in &config.servers {
+        if let (Some(limit), Some(lock)) =
+            (&server.rate_limit, locks.iter().find(|lock| lock.server == server.id.value))
+        {
+            check_limited_tools(source, server, limit, lock, problems);
+        }
+    }
     for lock in locks {
         if !config.servers.iter().any(|server| server.id.value == lock.server) {
             problems.push(
@@ -192,6 +203,37 @@ fn check_servers(inputs: &Inputs, config: &Config, locks: &[Lock], problems: &mu
                     .hint("delete the file, or configure the server"),
             );
         }
+    }
+}
+
+/// Checks that the tools with limits of their own are tools of their server.
+fn check_limited_tools(
+    source: &Source,
+    server: &Server,
+    limit: &config::RateLimit,
+    lock: &Lock,
+    problems: &mut Vec<Problem>,
+) {
+    let id = &server.id.value;
+    let known = || lock.tools.iter().map(|tool| tool.name.as_str());
+    for (tool, _) in &limit.tools {
+        if known().any(|name| name == tool.value) {
+            continue;
+        }
+        let own = tool.value.strip_prefix(id.as_str()).and_then(|rest| rest.strip_prefix('_'));
+        let hint = match own.filter(|own| known().any(|name| name == *own)) {
+            Some(own) => format!("limits are given by the server's own names: write `{own}`"),
+            None => did_you_mean(&tool.value, known())
+                .unwrap_or_else(|| "make the lock anew if the server has changed".to_owned()),
+        };
+        problems.push(
+            Problem::error(format!(
+                "`toolLimits` of server `{id}` limits `{}`, which its lock does not know",
+                tool.value
+            ))
+            .at(source, tool.range.clone())
+            .hint(hint),
+        );
     }
 }
 

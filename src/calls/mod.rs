@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! route ─ native  → native::call
-//!       ─ proxied → permission? → approval? → child → outcome
+//!       ─ proxied → permission? → approval? → rate limit? → child → outcome
 //! ```
 //!
 //! The order of the gates is the security story: a call that is not permitted learns nothing more, and a proxied call
-//! reaches a child server only through [`call`]. What the model should act on is a result with `isError`; what the
+//! reaches a child server only through [`call`]. What a gate hands out (the consent of a person, a token of a bucket) is
+//! spent when the last one is passed: a call that is refused costs nothing. What the model should act on is a result with `isError`; what the
 //! client program did wrong is a JSON-RPC error.
 
 pub mod approval;
 pub mod outcome;
+pub mod rate_limit;
 pub mod route;
 mod through;
 
@@ -105,13 +107,19 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
         }
         Route::Proxied { server, original, access } => {
             let (token, arguments) = approval::take_token(request.arguments);
-            let _approved = match access {
+            let consent = match access {
                 Access::Deny => return Err(route::unknown(&ctx.app, request.name)),
                 Access::Allow => None,
                 Access::RequireApproval => {
                     Some(ctx.app.approvals.check(request.name, arguments.as_deref(), token.as_deref()).await?)
                 }
             };
+            let caller = ctx.session.as_ref().map(|session| session.id());
+            let permit = ctx.app.rate_limits.take(server, &original, caller)?;
+            permit.spend();
+            if let Some(consent) = consent {
+                consent.spend().await;
+            }
             if let Some(session) = &ctx.session {
                 session.touch(request.name);
             }

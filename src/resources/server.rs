@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evokore_catalog::server::{Boot, LockKind, ServerSpec, Transport};
+use evokore_catalog::server::{Boot, LockKind, Rate, RateLimit, ServerSpec, Transport};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -129,6 +129,9 @@ pub(super) fn server(spec: &ServerSpec) -> Value {
     if spec.boot == Boot::Lazy {
         put("boot", json!("lazy"));
     }
+    if let Some(limit) = spec.rate_limit {
+        put("rateLimit", rate_limit(&limit));
+    }
     match spec.lock {
         LockKind::None => {}
         LockKind::Digest => drop(put("lock", json!("digest"))),
@@ -138,6 +141,22 @@ pub(super) fn server(spec: &ServerSpec) -> Value {
         put("description", json!(spec.description));
     }
     Value::Object(entry)
+}
+
+/// A limit in the notation that says everything.
+fn rate_limit(limit: &RateLimit) -> Value {
+    let bucket = |rate: &Rate| {
+        let Rate { burst, refill, interval_ms } = rate;
+        let members = [("maxTokens", burst), ("refillRate", refill), ("refillIntervalMs", interval_ms)];
+        members.into_iter().map(|(key, number)| (key.to_owned(), json!(number))).collect::<Map<_, _>>()
+    };
+    let mut shown = limit.server.as_ref().map(bucket).unwrap_or_default();
+    if !limit.tools.is_empty() {
+        let tools: Map<_, _> =
+            limit.tools.iter().map(|(tool, rate)| ((*tool).to_owned(), Value::Object(bucket(rate)))).collect();
+        shown.insert("toolLimits".to_owned(), Value::Object(tools));
+    }
+    Value::Object(shown)
 }
 
 /// Names with where their values come from.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evokore_catalog::server::{Boot, LockKind, ServerSpec, Transport};
+use evokore_catalog::server::{Boot, LockKind, Rate, RateLimit, ServerSpec, Transport};
 use expect_test::expect;
 use serde_json::Value;
 
@@ -117,6 +117,7 @@ fn a_server_without_its_secrets() {
         optional: true,
         boot: Boot::Lazy,
         inherit_env: &["LANG"],
+        rate_limit: Some(RateLimit { server: None, tools: &[("t", Rate { burst: 9, refill: 1, interval_ms: 20 })] }),
         lock: LockKind::Full,
         description: "does x",
         ..ServerSpec::ABSENT
@@ -151,6 +152,15 @@ fn a_server_without_its_secrets() {
             "disabled": true,
             "optional": true,
             "boot": "lazy",
+            "rateLimit": {
+              "toolLimits": {
+                "t": {
+                  "maxTokens": 9,
+                  "refillRate": 1,
+                  "refillIntervalMs": 20
+                }
+              }
+            },
             "lock": "full",
             "description": "does x"
           },

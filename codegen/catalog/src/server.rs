@@ -19,6 +19,8 @@ pub struct ServerSpec {
     pub call_timeout_ms: Option<u32>,
     /// Environment variables handed through from evokore's own environment besides the basic set.
     pub inherit_env: &'static [&'static str],
+    /// How often its tools may be called.
+    pub rate_limit: Option<RateLimit>,
     /// What is known of its tools at build time.
     pub lock: LockKind,
     /// Text for people about when this server is used; may be empty.
@@ -36,6 +38,7 @@ impl ServerSpec {
         boot_timeout_ms: None,
         call_timeout_ms: None,
         inherit_env: &[],
+        rate_limit: None,
         lock: LockKind::None,
         description: "",
     };
@@ -62,6 +65,33 @@ pub enum Transport {
         /// Request headers.
         headers: &'static [(&'static str, &'static str)],
     },
+}
+
+/// How often the tools of a server may be called: a call needs a token of its tool's bucket and of the server's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// The bucket of all its tools together.
+    pub server: Option<Rate>,
+    /// Buckets of single tools, by the child's own name.
+    pub tools: &'static [(&'static str, Rate)],
+}
+
+/// A bucket of tokens, full at the start. None of the numbers is zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// Tokens it holds when it is full: the calls that may come at once.
+    pub burst: u32,
+    /// Tokens that flow in during each interval, evenly.
+    pub refill: u32,
+    /// Milliseconds of an interval.
+    pub interval_ms: u32,
+}
+
+impl Rate {
+    /// `calls` a minute, all of which may come at once.
+    pub const fn per_minute(calls: u32) -> Rate {
+        Rate { burst: calls, refill: calls, interval_ms: 60_000 }
+    }
 }
 
 /// When a child server is started.

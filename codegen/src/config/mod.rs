@@ -2,6 +2,7 @@
 
 mod discovery;
 mod placeholder;
+mod rate_limit;
 mod server;
 
 use jsonc_parser::ast::{Object, ObjectProp, Value};
@@ -11,6 +12,7 @@ use crate::problem::{Problem, Severity};
 use crate::source::Source;
 
 pub use discovery::{DEFAULT, Discovery, Profile, Visible};
+pub use rate_limit::RateLimit;
 pub use server::{Server, Transport};
 
 /// The configuration as written.

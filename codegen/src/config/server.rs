@@ -4,6 +4,7 @@ use evokore_catalog::server::Boot;
 use jsonc_parser::ast::{ObjectProp, Value};
 
 use super::placeholder;
+use super::rate_limit::{self, RateLimit};
 use crate::json::{Reader, Spanned, key_span, span};
 use crate::problem::Problem;
 
@@ -26,6 +27,8 @@ pub struct Server {
     pub call_timeout_ms: Option<u32>,
     /// `inheritEnv`.
     pub inherit_env: Vec<String>,
+    /// `rateLimit`.
+    pub rate_limit: Option<RateLimit>,
     /// `description`.
     pub description: String,
 }
@@ -147,6 +150,7 @@ pub(super) fn read(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> Option<Se
         boot_timeout_ms: None,
         call_timeout_ms: None,
         inherit_env: Vec::new(),
+        rate_limit: None,
         description: String::new(),
     };
     let mut parts = Parts::default();
@@ -218,9 +222,7 @@ fn other_member(
             let names = reader.texts(&what, value).unwrap_or_default();
             server.inherit_env = names.into_iter().map(|name| name.value).collect();
         }
-        "rateLimit" => {
-            reader.object(&what, value);
-        }
+        "rateLimit" => server.rate_limit = rate_limit::read(reader, place, value),
         "description" => server.description = reader.text(&what, value).map_or_else(String::new, |text| text.value),
         _ => match OF_OTHERS.iter().find(|(name, _)| *name == key) {
             Some((_, hint)) => reader.report(

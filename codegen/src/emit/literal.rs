@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use evokore_catalog::permission::{Access, Policy, Role};
 use evokore_catalog::profile::{ProfileEntry, Visibility};
-use evokore_catalog::server::{ServerSpec, Transport};
+use evokore_catalog::server::{Rate, RateLimit, ServerSpec, Transport};
 use evokore_catalog::skill::{CodeBlock, NextStep};
 use evokore_catalog::tool::{Annotations, Source, Span};
 
@@ -136,11 +136,28 @@ impl Literal for ServerSpec {
             ("boot_timeout_ms", format!("{:?}", self.boot_timeout_ms)),
             ("call_timeout_ms", format!("{:?}", self.call_timeout_ms)),
             ("inherit_env", slice(self.inherit_env)),
+            ("rate_limit", self.rate_limit.literal()),
             ("lock", path("server::LockKind", self.lock)),
             ("description", format!("{:?}", self.description)),
         ];
         let members: Vec<String> = members.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         format!("::evokore_catalog::server::ServerSpec {{ {} }}", members.join(", "))
+    }
+}
+
+impl Literal for Rate {
+    fn literal(&self) -> String {
+        path("server", self)
+    }
+}
+
+impl Literal for RateLimit {
+    fn literal(&self) -> String {
+        format!(
+            "::evokore_catalog::server::RateLimit {{ server: {}, tools: {} }}",
+            self.server.literal(),
+            slice(self.tools)
+        )
     }
 }
 

@@ -14,5 +14,6 @@ mod locks;
 mod natives;
 mod policy;
 mod profiles;
+mod rate_limits;
 mod skills;
 mod support;

@@ -1,6 +1,6 @@
 //! Consent to calls that the policy does not simply allow.
 //!
-//! A call whose access is `require_approval` never reaches a child server without an [`Approved`], and only
+//! A call whose access is `require_approval` never reaches a child server without a [`Consent`], and only
 //! [`Approvals::check`] makes one. The refusal hands out a token, bound to the tool and its exact arguments, good for
 //! one call and five minutes. The model can carry it but not spend it: it works only after a person has approved the
 //! request with `evokore approvals approve ID`.
@@ -45,9 +45,30 @@ pub(super) fn take_token(arguments: Option<&RawValue>) -> (Option<String>, Optio
     }
 }
 
-/// Proof that a person agreed to one call.
+/// Proof that a person agreed to one call, held by that call alone. Dropped unspent, because a later gate refused the
+/// call, it leaves the token valid.
 #[derive(Debug)]
-pub struct Approved(());
+pub struct Consent<'a> {
+    approvals: &'a Approvals,
+    held: Option<Waiting>,
+}
+
+impl Consent<'_> {
+    /// The call is made: the token is spent.
+    pub async fn spend(mut self) {
+        if let Some(held) = self.held.take() {
+            self.approvals.requests.remove(&held.id).await;
+        }
+    }
+}
+
+impl Drop for Consent<'_> {
+    fn drop(&mut self) {
+        if let Some(held) = self.held.take() {
+            self.approvals.lock().push(held);
+        }
+    }
+}
 
 /// Calls that wait for a person.
 #[derive(Debug)]
@@ -72,20 +93,24 @@ impl Approvals {
         Approvals { requests, waiting: Mutex::default() }
     }
 
-    /// Checks the consent to one call; spends the token when it is given. A refused call leaves valid tokens valid.
+    /// Checks the consent to one call. A refused call leaves valid tokens valid.
     ///
     /// # Errors
     /// The answer that says how consent is given.
-    pub async fn check(&self, tool: &str, arguments: Option<&str>, token: Option<&str>) -> Result<Approved, Outcome> {
+    pub async fn check(
+        &self,
+        tool: &str,
+        arguments: Option<&str>,
+        token: Option<&str>,
+    ) -> Result<Consent<'_>, Outcome> {
         let call = digest(tool, arguments);
         let known = token.and_then(|token| self.find(token, &call));
         let Some(waiting) = known else { return Err(self.ask(tool, arguments, call, token.is_some()).await) };
         match self.requests.decision(&waiting.id).await {
             Some(Decision::Approved) => {
-                // Another task may have spent it during the await.
+                // Another call may have taken it during the await.
                 if self.forget(&waiting.id) {
-                    self.requests.remove(&waiting.id).await;
-                    return Ok(Approved(()));
+                    return Ok(Consent { approvals: self, held: Some(waiting) });
                 }
                 Err(self.ask(tool, arguments, call, true).await)
             }

@@ -17,7 +17,9 @@ fn token_and_id(refusal: &str) -> (String, String) {
 }
 
 async fn asked(approvals: &Approvals, tool: &str, arguments: &str, token: Option<&str>) -> Result<(), String> {
-    approvals.check(tool, Some(arguments), token).await.map(|_| ()).map_err(|outcome| text(&outcome))
+    let consent = approvals.check(tool, Some(arguments), token).await.map_err(|outcome| text(&outcome))?;
+    consent.spend().await;
+    Ok(())
 }
 
 #[test]
@@ -52,6 +54,21 @@ async fn a_token_works_once_for_one_call_and_only_after_a_person_said_so() {
     // The refused attempts have not spent it, and the order of keys does not matter.
     asked(&approvals, "t", r#"{"b":2,"a":1}"#, Some(&token)).await.unwrap();
     asked(&approvals, "t", r#"{"a":1,"b":2}"#, Some(&token)).await.unwrap_err();
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_token_outlives_a_call_that_a_later_gate_refused() {
+    let folder = crate::state::approvals::scratch("held");
+    let approvals = Approvals::new(Requests::at(Some(folder.clone())));
+    let (token, id) = token_and_id(&asked(&approvals, "t", "{}", None).await.unwrap_err());
+    decide(&folder, &id, Decision::Approved).unwrap();
+    let consent = approvals.check("t", Some("{}"), Some(&token)).await.unwrap();
+    let second = asked(&approvals, "t", "{}", Some(&token)).await.unwrap_err();
+    assert!(second.contains("not valid"), "one call at a time: {second}");
+    drop(consent);
+    asked(&approvals, "t", "{}", Some(&token)).await.unwrap();
+    asked(&approvals, "t", "{}", Some(&token)).await.unwrap_err();
     std::fs::remove_dir_all(folder).unwrap();
 }
 
