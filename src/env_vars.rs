@@ -88,6 +88,8 @@ variables! {
     CHILD_SERVER_BOOT_TIMEOUT_MS = "EVOKORE_CHILD_SERVER_BOOT_TIMEOUT_MS", "30000", Servers;
     /// Milliseconds that one call to a child server may take.
     PROXY_REQUEST_TIMEOUT_MS = "EVOKORE_PROXY_REQUEST_TIMEOUT_MS", "60000", Servers;
+    /// Bytes that one result of a child server may have, unless its entry says otherwise; a larger one becomes an error.
+    MAX_RESULT_BYTES = "EVOKORE_MAX_RESULT_BYTES", "67108864", Servers;
     /// Name of the active role of `permissions.yml`.
     ROLE = "EVOKORE_ROLE", "`active_role` of `permissions.yml`", Security;
     /// `true`: without a role, tools that no rule names are denied.

@@ -35,6 +35,8 @@ pub struct Settings {
     pub boot_timeout: Duration,
     /// How long a proxied call may take.
     pub call_timeout: Duration,
+    /// Bytes that one result of a child server may have.
+    pub max_result_bytes: usize,
     /// The state folder, if there is a home for it.
     pub home: Option<PathBuf>,
 }
@@ -138,6 +140,7 @@ impl Settings {
         let unlisted = if flag(&get, vars::SECURITY_DEFAULT_DENY, false)? { Access::Deny } else { Access::Allow };
         let mut number = |variable, default, least, most| number(&get, variable, default, least, most, &mut warnings);
         let page_size = usize::try_from(number(vars::TOOL_LIST_PAGE_SIZE, 35, 1, 1000)?).unwrap_or(1000);
+        let bytes = number(vars::MAX_RESULT_BYTES, 64 << 20, 1, u32::MAX.into())?;
         let mut millis =
             |variable, default, least, most| number(variable, default, least, most).map(Duration::from_millis);
         let settings = Settings {
@@ -152,6 +155,7 @@ impl Settings {
             debounce: millis(vars::TOOLS_LIST_CHANGED_DEBOUNCE_MS, 250, 0, 5000)?,
             boot_timeout: millis(vars::CHILD_SERVER_BOOT_TIMEOUT_MS, 30_000, 1, u64::MAX)?,
             call_timeout: millis(vars::PROXY_REQUEST_TIMEOUT_MS, 60_000, 1, u64::MAX)?,
+            max_result_bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
             home: crate::state::home(lookup),
         };
         Ok((settings, warnings))

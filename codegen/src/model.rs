@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evokore_catalog::permission::Policy;
-use evokore_catalog::server::{Boot, LockKind, RateLimit, ServerSpec, Transport};
+use evokore_catalog::server::{Boot, LockKind, RateLimit, ServerSpec, ToolRule, Transport};
 use evokore_catalog::skill::SkillEntry;
 
 use crate::budgets;
@@ -154,6 +154,7 @@ fn spec(server: &Server, locks: &[Lock]) -> ServerSpec {
         },
         config::Transport::Http { url, headers } => Transport::Http { url: leak(url), headers: pairs(headers) },
     };
+    let rule = |rule: &config::ToolRule| ToolRule { name: leak(&rule.name), max_result_tokens: rule.max_result_tokens };
     ServerSpec {
         id: leak(&server.id.value),
         transport,
@@ -162,6 +163,9 @@ fn spec(server: &Server, locks: &[Lock]) -> ServerSpec {
         boot: server.boot.value,
         boot_timeout_ms: server.boot_timeout_ms,
         call_timeout_ms: server.call_timeout_ms,
+        max_result_bytes: server.max_result_bytes,
+        max_result_tokens: server.max_result_tokens,
+        tools: leak_all(server.tools.iter().map(rule)),
         inherit_env: texts(&server.inherit_env),
         rate_limit: server.rate_limit.as_ref().map(|limit| RateLimit {
             server: limit.server,

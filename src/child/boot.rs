@@ -64,7 +64,7 @@ impl Children {
             launcher,
             sink,
             say: settings.say.clone(),
-            max_line: settings.max_line,
+            max_list: settings.max_list,
             stop: stop.clone(),
         });
         let enabled = servers.iter().filter(|server| !server.spec.disabled);
@@ -90,7 +90,7 @@ impl Children {
             () = call.cancelled.cancelled() => return Err(ChildError::Cancelled { id: server.spec.id }),
             connection = server.connection() => connection?,
         };
-        let outcome = connection.call(call, server.patience()).await;
+        let outcome = server.capped(connection.call(call, server.patience()).await);
         if let Err(error) = &outcome {
             server.note(error);
         }

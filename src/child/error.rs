@@ -1,5 +1,6 @@
 //! Why a child server did not answer. Every text says which server, what happened and what to do next.
 
+use std::fmt;
 use std::time::Duration;
 
 /// A call that got no answer of the child.
@@ -67,15 +68,15 @@ pub enum ChildError {
     },
     /// The answer is larger than the limit.
     #[error(
-        "child server `{id}` gave too large an answer: {size} bytes had come when it was cut off, the limit is {limit} \
-         bytes\nhint: ask for less, for instance a page or a range"
+        "child server `{id}` gave too large an answer: {size}, the limit is {limit} bytes\nhint: ask for less, for \
+         instance a page or a range; `maxResultBytes` of its entry or EVOKORE_MAX_RESULT_BYTES allows more"
     )]
     TooLarge {
         /// Server id.
         id: &'static str,
-        /// Bytes read so far.
-        size: u64,
-        /// Bytes allowed in one message.
+        /// What it gave.
+        size: Size,
+        /// Bytes allowed.
         limit: u64,
     },
     /// It broke the protocol.
@@ -106,6 +107,24 @@ pub enum ChildError {
         /// How many may wait.
         limit: usize,
     },
+}
+
+/// How large an answer is, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// All of it.
+    Whole(u64),
+    /// What had come when it was given up.
+    SoFar(u64),
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Size::Whole(bytes) => write!(f, "it has {bytes} bytes"),
+            Size::SoFar(bytes) => write!(f, "{bytes} bytes had come when it was cut off"),
+        }
+    }
 }
 
 /// A duration for people: whole seconds, or one digit below ten.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tokio::io::AsyncRead;
 
 use super::connection::Shared;
-use super::error::ChildError;
+use super::error::{ChildError, Size};
 use super::frames;
 use super::message::{self, Message};
 use super::salvage::{self, Head};
@@ -79,7 +79,7 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
 
     /// A line passed the limit: its call fails now, if it can be told which one it is.
     fn over(&mut self, head: &[u8], size: u64) {
-        let error = self.too_large(size);
+        let error = self.too_large(Size::SoFar(size));
         let id = match salvage::head(head) {
             Head::Answer(id) => Some(id),
             Head::Object => self.shared.pending.only(),
@@ -97,7 +97,7 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
         if !std::mem::take(&mut self.unclaimed) {
             return;
         }
-        let error = self.too_large(size);
+        let error = self.too_large(Size::Whole(size));
         match salvage::id_in_tail(tail) {
             Some(id) => drop(self.shared.pending.finish(id, Err(error))),
             // One of those who wait would wait in vain, and nobody knows which.
@@ -105,7 +105,7 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
         }
     }
 
-    fn too_large(&self, size: u64) -> ChildError {
+    fn too_large(&self, size: Size) -> ChildError {
         ChildError::TooLarge { id: self.shared.id, size, limit: self.max_line as u64 }
     }
 }

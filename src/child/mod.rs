@@ -43,7 +43,7 @@ mod tools;
 pub use boot::{ChildSink, Children};
 pub use call::{ChildCall, ChildReply, ProgressSender};
 pub use connection::{Connection, Patience};
-pub use error::ChildError;
+pub use error::{ChildError, Size};
 pub use launch::{LaunchError, Launched, Launcher};
 pub use process::{Exit, Group};
 pub use settings::{ChildSettings, Lookup, Say};

@@ -7,8 +7,9 @@ use evokore_catalog::server::{Boot, ServerSpec};
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout_at};
 
+use super::call::ChildReply;
 use super::connection::{Connection, Patience};
-use super::error::ChildError;
+use super::error::{ChildError, Size};
 use super::settings::ChildSettings;
 use super::stats::Stats;
 use super::stderr::Tail;
@@ -20,6 +21,10 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const SOON: Duration = Duration::from_secs(1);
 /// No limit is longer, whatever is configured: clocks can still add it.
 const LONGEST_LIMIT: Duration = Duration::from_secs(86_400);
+/// A message may have so many bytes at least, or a low limit for results would keep a server from saying what it offers.
+const LEAST_LINE: usize = 8 << 20;
+/// Bytes of a message around its result.
+const ENVELOPE: usize = 4 << 10;
 /// Progress may stretch a call to so many times its limit.
 const TOTAL_FACTOR: u32 = 10;
 
@@ -71,6 +76,8 @@ pub(super) struct Server {
     pub(super) spec: &'static ServerSpec,
     pub(super) boot_timeout: Duration,
     pub(super) call_timeout: Duration,
+    /// Bytes of one result.
+    max_result: usize,
     pub(super) stats: Arc<Stats>,
     pub(super) tail: Arc<Tail>,
     /// Somebody wants it up, or its list fresh, now.
@@ -94,6 +101,7 @@ impl Server {
             spec,
             boot_timeout: limit(spec.boot_timeout_ms, settings.boot_timeout),
             call_timeout: limit(spec.call_timeout_ms, settings.call_timeout),
+            max_result: spec.max_result_bytes.map_or(settings.max_result, |n| usize::try_from(n).unwrap_or(usize::MAX)),
             stats: Arc::default(),
             tail: Arc::default(),
             kick: Notify::new(),
@@ -105,6 +113,23 @@ impl Server {
     /// How long a call may take.
     pub(super) fn patience(&self) -> Patience {
         Patience { idle: self.call_timeout, total: self.call_timeout * TOTAL_FACTOR }
+    }
+
+    /// Bytes that one message may have.
+    pub(super) fn max_line(&self) -> usize {
+        self.max_result.saturating_add(ENVELOPE).max(LEAST_LINE)
+    }
+
+    /// What a call came to, unless it is larger than a result may be.
+    pub(super) fn capped(&self, outcome: Result<ChildReply, ChildError>) -> Result<ChildReply, ChildError> {
+        let (id, limit) = (self.spec.id, self.max_result as u64);
+        match outcome {
+            Ok(ChildReply::Result(bytes) | ChildReply::Error(bytes)) if bytes.len() as u64 > limit => {
+                Err(ChildError::TooLarge { id, size: Size::Whole(bytes.len() as u64), limit })
+            }
+            Err(ChildError::TooLarge { size, .. }) => Err(ChildError::TooLarge { id, size, limit }),
+            outcome => outcome,
+        }
     }
 
     pub(super) fn phase(&self) -> Phase {

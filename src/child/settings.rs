@@ -18,8 +18,10 @@ pub struct ChildSettings {
     pub boot_timeout: Duration,
     /// One call without an answer or progress, unless the server's entry says otherwise.
     pub call_timeout: Duration,
-    /// Bytes of one message of a child.
-    pub max_line: usize,
+    /// Bytes of one result of a call, unless the server's entry says otherwise.
+    pub max_result: usize,
+    /// Bytes of a whole list.
+    pub max_list: usize,
     /// Where relative commands and working directories start: the folder of the configuration.
     pub base: PathBuf,
     /// Variables for placeholders and for the children's environment.
@@ -29,12 +31,13 @@ pub struct ChildSettings {
 }
 
 impl ChildSettings {
-    /// Defaults: 30 s to boot, 60 s for a call, 64 MiB for a message, relative to the working directory.
+    /// Defaults: 30 s to boot, 60 s for a call, 64 MiB for a result and for a list, relative to the working directory.
     pub fn new(lookup: Lookup, say: Say) -> ChildSettings {
         ChildSettings {
             boot_timeout: Duration::from_secs(30),
             call_timeout: Duration::from_secs(60),
-            max_line: 64 << 20,
+            max_result: 64 << 20,
+            max_list: 64 << 20,
             base: PathBuf::from("."),
             lookup,
             say,
@@ -47,7 +50,8 @@ impl fmt::Debug for ChildSettings {
         f.debug_struct("ChildSettings")
             .field("boot_timeout", &self.boot_timeout)
             .field("call_timeout", &self.call_timeout)
-            .field("max_line", &self.max_line)
+            .field("max_result", &self.max_result)
+            .field("max_list", &self.max_list)
             .field("base", &self.base)
             .finish_non_exhaustive()
     }

@@ -36,7 +36,7 @@ pub(super) struct Context {
     pub(super) launcher: Arc<dyn Launcher>,
     pub(super) sink: Arc<dyn ChildSink>,
     pub(super) say: Say,
-    pub(super) max_line: usize,
+    pub(super) max_list: usize,
     pub(super) stop: CancellationToken,
 }
 
@@ -136,7 +136,7 @@ async fn life(server: &Server, context: &Context, is_news: bool) -> End {
     let Launched { stdin, stdout, stderr, exit, group } = launched;
     let mut process = Process::new(exit, group);
     let drain = stderr.map(|stderr| server.tail.drain(stderr));
-    let connection = Connection::open(id, stdout, stdin, context.max_line, server.stats.clone());
+    let connection = Connection::open(id, stdout, stdin, server.max_line(), server.stats.clone());
     let mut up = None;
     let reason = tokio::select! {
         biased;
@@ -198,7 +198,7 @@ async fn drive(server: &Server, context: &Context, connection: &Connection, up: 
         sleep(pause).await;
         connection.take_change();
         let limit = server.boot_timeout;
-        match list_tools(connection, server.spec.id, limit, context.max_line).await {
+        match list_tools(connection, server.spec.id, limit, context.max_list).await {
             Ok(listing) if fingerprint(&listing) == print => {}
             Ok(listing) => {
                 print = fingerprint(&listing);
@@ -227,7 +227,7 @@ async fn boot(server: &Server, context: &Context, connection: &Connection) -> Re
     let work = async {
         // The limits below are the ones that count; a single request has more time than that.
         let hello = initialize(connection, id, last * 2).await?;
-        Ok((hello, list_tools(connection, id, last * 2, context.max_line).await?))
+        Ok((hello, list_tools(connection, id, last * 2, context.max_list).await?))
     };
     tokio::pin!(work);
     if let Ok(booted) = timeout(first, &mut work).await {

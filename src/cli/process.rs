@@ -40,6 +40,7 @@ pub(crate) fn app(settings: Settings, say: Arc<dyn Fn(&str) + Send + Sync>) -> (
     let mut children = ChildSettings::new(Arc::new(env_vars::lookup), say);
     children.boot_timeout = settings.boot_timeout;
     children.call_timeout = settings.call_timeout;
+    children.max_result = settings.max_result_bytes;
     let folder = config_dir::find();
     let skills = Library::new(folder.map(|folder| folder.join("SKILLS")));
     children.base = folder.unwrap_or(Path::new(".")).to_path_buf();

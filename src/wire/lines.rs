@@ -9,6 +9,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 const EDGE: usize = 256;
 /// A line longer than this many limits is no line: the other side is cut off.
 const ENDLESS: u64 = 3;
+/// Unless it begins like a message, which may be merely large: then so many bytes of it are discarded before.
+const LARGEST_MESSAGE: u64 = 1 << 30;
 /// Least free room before a read.
 const FIRST_READ: usize = 8 << 10;
 /// Most free room before a read, unless a long line is on its way.
@@ -41,7 +43,7 @@ pub(crate) struct Lines<R> {
     room: usize,
     /// The line being discarded, if any.
     over: Option<Over>,
-    /// A line longer than this ends the stream.
+    /// A line longer than this ends the stream, unless it begins like a message.
     endless: u64,
     /// The reader has nothing more.
     ended: bool,
@@ -51,6 +53,8 @@ pub(crate) struct Lines<R> {
 struct Over {
     tail: BytesMut,
     size: u64,
+    /// Longer than this, it ends the stream.
+    endless: u64,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
@@ -116,7 +120,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 let size = end.unwrap_or(self.buffer.len());
                 let head = Bytes::copy_from_slice(&self.buffer[..EDGE.min(size)]);
                 self.scanned = 0;
-                self.over = Some(Over { tail: BytesMut::new(), size: 0 });
+                let is_message = head.trim_ascii_start().starts_with(b"{");
+                let endless = if is_message { self.endless.max(LARGEST_MESSAGE) } else { self.endless };
+                self.over = Some(Over { tail: BytesMut::new(), size: 0, endless });
                 Some(Line::Over { head, size: size as u64 })
             }
         }
@@ -152,7 +158,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         if end.is_some() {
             return Ok(self.over.take().map(|over| Line::OverEnd { tail: over.tail.freeze(), size: over.size }));
         }
-        if over.size > self.endless {
+        if over.size > over.endless {
             let text = format!("wrote a line of more than {} bytes that does not end", over.size);
             return Err(io::Error::new(io::ErrorKind::InvalidData, text));
         }

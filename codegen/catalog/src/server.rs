@@ -17,6 +17,13 @@ pub struct ServerSpec {
     pub boot_timeout_ms: Option<u32>,
     /// Milliseconds that one call may take; `None` for the default of the environment.
     pub call_timeout_ms: Option<u32>,
+    /// Bytes that one result may have; `None` for the default of the environment.
+    pub max_result_bytes: Option<u32>,
+    /// Estimated tokens that one result may have before a preview takes its place; `None` for the default of the
+    /// environment.
+    pub max_result_tokens: Option<u32>,
+    /// What is decided tool by tool, in the order of the file.
+    pub tools: &'static [ToolRule],
     /// Environment variables handed through from evokore's own environment besides the basic set.
     pub inherit_env: &'static [&'static str],
     /// How often its tools may be called.
@@ -37,11 +44,23 @@ impl ServerSpec {
         boot: Boot::Eager,
         boot_timeout_ms: None,
         call_timeout_ms: None,
+        max_result_bytes: None,
+        max_result_tokens: None,
+        tools: &[],
         inherit_env: &[],
         rate_limit: None,
         lock: LockKind::None,
         description: "",
     };
+}
+
+/// What an entry decides about one of its tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolRule {
+    /// The child's own name for the tool.
+    pub name: &'static str,
+    /// In place of the server's `max_result_tokens`.
+    pub max_result_tokens: Option<u32>,
 }
 
 /// How a child server is reached.

@@ -4,6 +4,7 @@ mod discovery;
 mod placeholder;
 mod rate_limit;
 mod server;
+mod tool_rules;
 
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 
@@ -14,6 +15,7 @@ use crate::source::Source;
 pub use discovery::{DEFAULT, Discovery, Profile, Visible};
 pub use rate_limit::RateLimit;
 pub use server::{Server, Transport};
+pub use tool_rules::ToolRule;
 
 /// The configuration as written.
 #[derive(Debug, Clone, Default)]

@@ -5,6 +5,7 @@ use jsonc_parser::ast::{ObjectProp, Value};
 
 use super::placeholder;
 use super::rate_limit::{self, RateLimit};
+use super::tool_rules::{self, ToolRule};
 use crate::json::{Reader, Spanned, key_span, span};
 use crate::problem::Problem;
 
@@ -25,6 +26,12 @@ pub struct Server {
     pub boot_timeout_ms: Option<u32>,
     /// `callTimeoutMs` or `timeout`.
     pub call_timeout_ms: Option<u32>,
+    /// `maxResultBytes`.
+    pub max_result_bytes: Option<u32>,
+    /// `maxResultTokens`.
+    pub max_result_tokens: Option<u32>,
+    /// `tools`, when it is an object.
+    pub tools: Vec<ToolRule>,
     /// `inheritEnv`.
     pub inherit_env: Vec<String>,
     /// `rateLimit`.
@@ -74,6 +81,9 @@ const KEYS: &[&str] = &[
     "bootTimeoutMs",
     "callTimeoutMs",
     "timeout",
+    "maxResultBytes",
+    "maxResultTokens",
+    "tools",
     "inheritEnv",
     "rateLimit",
     "description",
@@ -149,6 +159,9 @@ pub(super) fn read(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> Option<Se
         boot: Spanned { value: Boot::Eager, range: key_span(entry) },
         boot_timeout_ms: None,
         call_timeout_ms: None,
+        max_result_bytes: None,
+        max_result_tokens: None,
+        tools: Vec::new(),
         inherit_env: Vec::new(),
         rate_limit: None,
         description: String::new(),
@@ -218,6 +231,10 @@ fn other_member(
         }
         "bootTimeoutMs" => server.boot_timeout_ms = timeout(reader, &what, value),
         "callTimeoutMs" | "timeout" => server.call_timeout_ms = timeout(reader, &what, value),
+        "maxResultBytes" => server.max_result_bytes = reader.positive(&what, value).map(|number| number.value),
+        "maxResultTokens" => server.max_result_tokens = reader.positive(&what, value).map(|number| number.value),
+        // A list is another program's way to withhold tools.
+        "tools" if !matches!(value, Value::Array(_)) => server.tools = tool_rules::read(reader, &what, value),
         "inheritEnv" => {
             let names = reader.texts(&what, value).unwrap_or_default();
             server.inherit_env = names.into_iter().map(|name| name.value).collect();

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use evokore_catalog::permission::{Access, Policy, Role};
 use evokore_catalog::profile::{ProfileEntry, Visibility};
-use evokore_catalog::server::{Rate, RateLimit, ServerSpec, Transport};
+use evokore_catalog::server::{Rate, RateLimit, ServerSpec, ToolRule, Transport};
 use evokore_catalog::skill::{CodeBlock, NextStep};
 use evokore_catalog::tool::{Annotations, Source, Span};
 
@@ -135,6 +135,9 @@ impl Literal for ServerSpec {
             ("boot", path("server::Boot", self.boot)),
             ("boot_timeout_ms", format!("{:?}", self.boot_timeout_ms)),
             ("call_timeout_ms", format!("{:?}", self.call_timeout_ms)),
+            ("max_result_bytes", format!("{:?}", self.max_result_bytes)),
+            ("max_result_tokens", format!("{:?}", self.max_result_tokens)),
+            ("tools", slice(self.tools)),
             ("inherit_env", slice(self.inherit_env)),
             ("rate_limit", self.rate_limit.literal()),
             ("lock", path("server::LockKind", self.lock)),
@@ -142,6 +145,12 @@ impl Literal for ServerSpec {
         ];
         let members: Vec<String> = members.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         format!("::evokore_catalog::server::ServerSpec {{ {} }}", members.join(", "))
+    }
+}
+
+impl Literal for ToolRule {
+    fn literal(&self) -> String {
+        path("server", self)
     }
 }
 

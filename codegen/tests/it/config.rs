@@ -176,7 +176,7 @@ fn keys() {
               |
             6 |     "fs": { "comand": "files", "arg": [], "autoApprove": [], "options": {}, "disabledTools": [], "wall": 1 },
               |                                                                                                  ^^^^^^
-            hint: keys read here: command, args, env, cwd, type, transport, url, headers, disabled, enabled, optional, boot, bootTimeoutMs, callTimeoutMs, timeout, inheritEnv, rateLimit, description
+            hint: keys read here: command, args, env, cwd, type, transport, url, headers, disabled, enabled, optional, boot, bootTimeoutMs, callTimeoutMs, timeout, maxResultBytes, maxResultTokens, tools, inheritEnv, rateLimit, description
 
             note: `timeout` of server `git` is 600 milliseconds, which few servers keep
               --> mcp.config.json:7:57
@@ -544,4 +544,56 @@ fn dialects() {
     ] {
         check(config, expected);
     }
+}
+
+#[test]
+fn limits_of_results() {
+    let config = |members: &str| format!("{{ \"servers\": {{ \"fs\": {{ \"command\": \"x\", {members} }} }} }}");
+    let small = Small::new(&config(
+        "\"maxResultBytes\": 1000, \"maxResultTokens\": 20, \"tools\": { \"a.b\": { \"maxResultTokens\": 7 }, \"c\": {} }",
+    ));
+    assert_eq!(small.shown(), "");
+    check(
+        &config(
+            "\"maxResultBytes\": 0, \"tools\": { \"a\": 5, \"b\": { \"maxResultToken\": 5, \"maxResultTokens\": \"5\" } }",
+        ),
+        expect![[r#"
+            error: `maxResultBytes` of server `fs` must be a whole number above 0, but is 0
+              --> mcp.config.json:1:58
+              |
+            1 | { "servers": { "fs": { "command": "x", "maxResultBytes": 0, "tools": { "a": 5, "b": { "maxResultToken": 5, "maxResultTokens": "5" } } } } }
+              |                                                          ^
+
+            error: `a` in `tools` of server `fs` must be an object, but is 5
+              --> mcp.config.json:1:77
+              |
+            1 | { "servers": { "fs": { "command": "x", "maxResultBytes": 0, "tools": { "a": 5, "b": { "maxResultToken": 5, "maxResultTokens": "5" } } } } }
+              |                                                                             ^
+
+            error: unknown key `maxResultToken` in `b` in `tools` of server `fs`
+              --> mcp.config.json:1:87
+              |
+            1 | { "servers": { "fs": { "command": "x", "maxResultBytes": 0, "tools": { "a": 5, "b": { "maxResultToken": 5, "maxResultTokens": "5" } } } } }
+              |                                                                                       ^^^^^^^^^^^^^^^^
+            hint: did you mean `maxResultTokens`?
+
+            error: `maxResultTokens` of `b` in `tools` of server `fs` must be a whole number above 0, but is a string
+              --> mcp.config.json:1:127
+              |
+            1 | { "servers": { "fs": { "command": "x", "maxResultBytes": 0, "tools": { "a": 5, "b": { "maxResultToken": 5, "maxResultTokens": "5" } } } } }
+              |                                                                                                                               ^^^
+            hint: write it without quotes: 5
+        "#]],
+    );
+    check(
+        &config("\"tools\": [\"a\"]"),
+        expect![[r#"
+        note: `tools` of server `fs` is another program's key and is ignored
+          --> mcp.config.json:1:40
+          |
+        1 | { "servers": { "fs": { "command": "x", "tools": ["a"] } } }
+          |                                        ^^^^^^^
+        hint: no tool is withheld because of it: deny tools in permissions.yml, choose visible ones in a profile
+    "#]],
+    );
 }

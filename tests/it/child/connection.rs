@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use evokore::child::{ChildCall, ChildError, ChildReply, Patience};
+use evokore::child::{ChildCall, ChildError, ChildReply, Patience, Size};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
@@ -89,7 +89,8 @@ async fn too_large_an_answer_fails_its_call_at_once_and_only_that() {
         }
         let error = timeout(SECOND, large).await.expect("at once").unwrap().expect_err("too large");
         assert!(
-            matches!(error, ChildError::TooLarge { limit, size, .. } if limit == MIB as u64 && size > limit),
+            matches!(error, ChildError::TooLarge { limit, size: Size::SoFar(size) | Size::Whole(size), .. }
+                if limit == MIB as u64 && size > limit),
             "{error}"
         );
         if !at_end {
@@ -114,6 +115,23 @@ async fn an_answer_up_to_the_limit_is_intact() {
     let text = format!("\"{}\"", "h".repeat(MIB - 100));
     child.say(format!(r#"{{"id":1,"result":{text}}}"#)).await;
     assert_eq!(task.await.unwrap(), result(&text));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_of_many_limits_costs_its_call_alone() {
+    let (connection, mut child, _) = connect(1000);
+    let task = spawn(&connection, to("t"));
+    child.expect("tools/call").await;
+    child.write(r#"{"id":1,"result":""#).await;
+    for _ in 0..100 {
+        child.write([b'y'; 1000]).await;
+    }
+    child.say("\"}").await;
+    assert!(matches!(task.await.unwrap(), Err(ChildError::TooLarge { size: Size::SoFar(_), .. })));
+    let next = spawn(&connection, to("next"));
+    let id = child.expect("tools/call").await;
+    child.answer(&id, "8").await;
+    assert_eq!(next.await.unwrap(), result("8"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,4 +4,5 @@ mod connection;
 mod life;
 mod lists;
 mod process;
+mod results;
 mod scripted;

@@ -145,11 +145,13 @@ async fn characters_cut_by_the_pipe_arrive_whole() {
 
 #[tokio::test]
 async fn large_answers_pass_and_too_large_ones_fail_at_once() {
-    let Some(real) = start(&[], |settings| settings.max_line = 16 << 20) else { return };
+    let Some(real) = start(&[], |settings| settings.max_result = 16 << 20) else { return };
     let large = real.call("huge", json!({"megabytes": 12})).await.expect("within the limit");
     assert_eq!(large["content"][0]["text"].as_str().map(str::len), Some(12_000_000));
-    let error = real.call("huge", json!({"megabytes": 40})).await.expect_err("over the limit");
-    assert!(matches!(error, ChildError::TooLarge { limit: 16_777_216, .. }), "{error}");
+    for megabytes in [17, 60] {
+        let error = real.call("huge", json!({"megabytes": megabytes})).await.expect_err("over the limit");
+        assert!(matches!(error, ChildError::TooLarge { limit: 16_777_216, .. }), "{error}");
+    }
     let echo = real.call("echo", json!({})).await.expect("still usable");
     assert_eq!(echo["content"][0]["text"], "{}");
     real.children.shutdown().await;

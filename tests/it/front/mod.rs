@@ -14,6 +14,7 @@ mod library;
 mod lines;
 mod lists;
 mod odd;
+mod results;
 mod servers;
 mod streams;
 mod subscriptions;
