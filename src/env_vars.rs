@@ -3,7 +3,7 @@
 //! The README's table is made from [`VARS`]. What a `.env` file adds lies in an overlay that [`lookup`] asks after the
 //! process's own environment, so it never overrides what is set.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
@@ -123,6 +123,14 @@ pub fn lookup_os(name: &str) -> Option<OsString> {
     if name.is_empty() || name.bytes().any(|byte| matches!(byte, b'=' | 0)) { None } else { std::env::var_os(name) }
 }
 
+/// The names that [`lookup`] knows, sorted, except those that are not UTF-8.
+#[expect(clippy::disallowed_methods, reason = "this is the place that the rule sends everyone to")]
+pub fn names() -> Vec<String> {
+    let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let names: BTreeSet<String> = set.chain(OVERLAY.get().into_iter().flat_map(|it| it.keys().cloned())).collect();
+    names.into_iter().collect()
+}
+
 /// The names in the process's environment that look like ours and are none of [`VARS`], sorted.
 #[expect(clippy::disallowed_methods, reason = "this is the place that the rule sends everyone to")]
 pub fn unknown_names() -> Vec<String> {
@@ -158,6 +166,11 @@ mod tests {
         assert_eq!(lookup("EVOKORE_TEST_OVERLAY").as_deref(), Some("below"));
         assert_eq!(lookup("EVOKORE_TEST_BLANK").as_deref(), Some(" "));
         assert_eq!(read("EVOKORE_TEST_BLANK"), None);
+        let names = names();
+        assert!(
+            names.is_sorted()
+                && ["PATH", "EVOKORE_TEST_OVERLAY"].iter().all(|it| names.iter().any(|known| known == it))
+        );
         for odd in ["", "A=B", "nul\0"] {
             assert_eq!(lookup(odd), None, "{odd:?}");
         }

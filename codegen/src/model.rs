@@ -167,6 +167,7 @@ fn spec(server: &Server, locks: &[Lock]) -> ServerSpec {
         max_result_tokens: server.max_result_tokens,
         tools: leak_all(server.tools.iter().map(rule)),
         inherit_env: texts(&server.inherit_env),
+        env_file: server.env_file.as_deref().map(leak),
         rate_limit: server.rate_limit.as_ref().map(|limit| RateLimit {
             server: limit.server,
             tools: leak_all(limit.tools.iter().map(|(tool, rate)| (leak(&tool.value), *rate))),

@@ -1,8 +1,14 @@
-//! The environment of a child: a small basic set, what its entry inherits, its own variables. No secret of the
-//! process or of another server is in it.
+//! What a child gets of the environment: a small basic set, and what its entry inherits. No secret of another server is
+//! in it, and nothing of evokore's own, whatever is inherited.
 
 /// `inheritEnv: ["*"]` hands everything through.
 pub(super) const EVERYTHING: &str = "*";
+
+/// Whether a variable is one of evokore's own.
+pub(super) fn is_own(name: &str) -> bool {
+    const OWN: &[u8] = b"EVOKORE_";
+    name.as_bytes().get(..OWN.len()).is_some_and(|start| start.eq_ignore_ascii_case(OWN))
+}
 
 /// What programs need to find their files, speak the user's language and reach the network.
 const BASIC: &[&str] = &[
@@ -70,14 +76,30 @@ const BASIC: &[&str] = &[
     "OS",
 ];
 
-/// The variables of a child. Later ones win over earlier ones of the same name.
-pub(super) fn environment(
+/// The variables that a child gets besides its own, each once. `names` are those that are set; it is asked only where
+/// `inherit` has the beginning of a name.
+pub(super) fn inherited(
     lookup: &dyn Fn(&str) -> Option<String>,
+    names: &dyn Fn() -> Vec<String>,
     inherit: &[&str],
-    own: Vec<(String, String)>,
 ) -> Vec<(String, String)> {
-    let named = BASIC.iter().chain(inherit).filter(|name| **name != EVERYTHING);
-    named.filter_map(|name| Some(((*name).to_owned(), lookup(name)?))).chain(own).collect()
+    let (beginnings, exact): (Vec<&str>, Vec<&str>) =
+        inherit.iter().filter(|name| **name != EVERYTHING).partition(|name| name.ends_with('*'));
+    let mut wanted: Vec<String> = BASIC.iter().chain(&exact).map(|name| (*name).to_owned()).collect();
+    if !beginnings.is_empty() {
+        let fits = |name: &String| beginnings.iter().any(|start| name.starts_with(start.trim_end_matches('*')));
+        wanted.extend(names().into_iter().filter(fits));
+    }
+    let mut found: Vec<(String, String)> = Vec::new();
+    for name in wanted {
+        if !is_own(&name)
+            && !found.iter().any(|(known, _)| *known == name)
+            && let Some(value) = lookup(&name)
+        {
+            found.push((name, value));
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -85,17 +107,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn basics_what_is_inherited_and_its_own() {
-        let lookup = |name: &str| match name {
-            "PATH" | "LC_TIME" | "https_proxy" => Some(format!("of {name}")),
-            "GIVEN" | "EVOKORE_ADMIN_TOKEN" | "OTHER_KEY" => Some("secret".to_owned()),
-            _ => None,
-        };
-        let own = vec![("PATH".to_owned(), "/mine".to_owned()), ("KEY".to_owned(), "k".to_owned())];
-        let found = environment(&lookup, &["GIVEN", "NOT_SET", EVERYTHING], own);
-        let found: Vec<_> = found.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let expected =
-            ["PATH=of PATH", "LC_TIME=of LC_TIME", "https_proxy=of https_proxy", "GIVEN=secret", "PATH=/mine", "KEY=k"];
-        assert_eq!(found, expected);
+    fn basics_and_what_is_inherited() {
+        let set =
+            ["PATH", "LC_TIME", "https_proxy", "GIVEN", "AWS_REGION", "AWS_KEY", "EVOKORE_ADMIN_TOKEN", "OTHER_KEY"];
+        let lookup = |name: &str| set.contains(&name).then(|| format!("of {name}"));
+        let names = || set.map(str::to_owned).to_vec();
+        let basic = "PATH LC_TIME https_proxy";
+        for (inherit, more) in [
+            (&[][..], ""),
+            (&["GIVEN", "NOT_SET", "GIVEN", "PATH"], " GIVEN"),
+            (&["AWS_*"], " AWS_REGION AWS_KEY"),
+            (&["E*", "EVOKORE_*", "EVOKORE_ADMIN_TOKEN"], ""),
+            // All of it is handed on without being named here.
+            (&[EVERYTHING], ""),
+        ] {
+            let found = inherited(&lookup, &names, inherit);
+            assert!(found.iter().all(|(name, value)| *value == format!("of {name}")));
+            let found: Vec<_> = found.into_iter().map(|(name, _)| name).collect();
+            assert_eq!(found.join(" "), format!("{basic}{more}"), "{inherit:?}");
+        }
+        assert!(is_own("evokore_x") && !is_own("EVOKORE") && !is_own("ÄVOKORE_X"));
     }
 }

@@ -1,15 +1,18 @@
 //! Starts child processes. The only file that does.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 
 use evokore_catalog::server::{ServerSpec, Transport};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::environment::{EVERYTHING, inherited, is_own};
 use super::process::{Exit, Group};
 use super::programs::find_on_windows;
 use super::resolve::{Command, ResolveError, resolve};
-use super::settings::{ChildSettings, Lookup};
+use super::settings::{ChildSettings, Lookup, Names, Say};
+use crate::dotenv;
 
 /// Starts child servers; tests script them instead.
 pub trait Launcher: Send + Sync {
@@ -48,32 +51,74 @@ pub enum LaunchError {
 /// Starts real processes.
 pub(super) struct Processes {
     lookup: Lookup,
+    names: Names,
+    say: Say,
     base: PathBuf,
 }
 
 impl Processes {
     pub(super) fn new(settings: &ChildSettings) -> Processes {
-        Processes { lookup: settings.lookup.clone(), base: settings.base.clone() }
+        Processes {
+            lookup: settings.lookup.clone(),
+            names: settings.names.clone(),
+            say: settings.say.clone(),
+            base: settings.base.clone(),
+        }
     }
+
+    /// The variables of `command`; later ones win over earlier ones of the same name.
+    fn environment(&self, spec: &ServerSpec, command: &mut Command) -> Result<Environment, LaunchError> {
+        let mut set = inherited(&*self.lookup, &*self.names, spec.inherit_env);
+        if let (Some(file), Some(written)) = (&command.env_file, spec.env_file) {
+            set.extend(self.env_file(spec, file, written)?);
+        }
+        set.append(&mut command.env);
+        let everything = spec.inherit_env.contains(&EVERYTHING);
+        let removed = everything.then(|| (self.names)().into_iter().filter(|name| is_own(name)).collect());
+        Ok(Environment { set, removed })
+    }
+
+    /// What stands in `file`, the `envFile` of `spec`, which messages call by what is `written`. Values get into none.
+    fn env_file(&self, spec: &ServerSpec, file: &Path, written: &str) -> Result<BTreeMap<String, String>, LaunchError> {
+        let text = dotenv::read(file).map_err(|error| {
+            LaunchError::Failed(format!(
+                "could not start: its `envFile` `{written}` cannot be read: {error}\nhint: create it, or correct `envFile`"
+            ))
+        })?;
+        let parsed = dotenv::parse(&text);
+        for problem in parsed.problems {
+            (self.say)(&format!("child server `{}`: {written}:{}: {problem}", spec.id, problem.line));
+        }
+        Ok(parsed.values)
+    }
+}
+
+/// The environment of a child.
+struct Environment {
+    set: Vec<(String, String)>,
+    /// The process's own environment lies below `set`, without these; `None`: it does not.
+    removed: Option<Vec<String>>,
 }
 
 impl Launcher for Processes {
     fn launch(&self, spec: &ServerSpec) -> Result<Launched, LaunchError> {
-        let command = resolve(spec, &*self.lookup, &self.base).map_err(|error| match error {
+        let mut command = resolve(spec, &*self.lookup, &self.base).map_err(|error| match error {
             ResolveError::Missing(_) => LaunchError::Missing(error.to_string()),
             ResolveError::Placeholder { .. } | ResolveError::Http => LaunchError::Never(error.to_string()),
         })?;
-        start(&command).map_err(|error| LaunchError::Failed(explain(spec, &command, &error)))
+        let environment = self.environment(spec, &mut command)?;
+        start(&command, environment).map_err(|error| LaunchError::Failed(explain(spec, &command, &error)))
     }
 }
 
-fn start(command: &Command) -> std::io::Result<Launched> {
-    let mut process = tokio::process::Command::new(program(command));
+fn start(command: &Command, environment: Environment) -> std::io::Result<Launched> {
+    let mut process = tokio::process::Command::new(program(command, &environment.set));
     process.args(&command.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-    if !command.inherit_everything {
-        process.env_clear();
+    match environment.removed {
+        Some(names) => names.iter().for_each(|name| _ = process.env_remove(name)),
+        None => _ = process.env_clear(),
     }
-    process.envs(command.env.iter().map(|(name, value)| (name, value)));
+    process.envs(environment.set);
     if let Some(cwd) = &command.cwd {
         process.current_dir(cwd);
     }
@@ -99,12 +144,12 @@ fn start(command: &Command) -> std::io::Result<Launched> {
     })
 }
 
-fn program(command: &Command) -> String {
+fn program(command: &Command, environment: &[(String, String)]) -> String {
     if !cfg!(windows) {
         return command.program.clone();
     }
     let variable = |wanted: &str| {
-        let found = command.env.iter().rev().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        let found = environment.iter().rev().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
         found.map(|(_, value)| value.as_str())
     };
     let (path, extensions) =

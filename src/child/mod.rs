@@ -46,7 +46,7 @@ pub use connection::{Connection, Patience};
 pub use error::{ChildError, Size};
 pub use launch::{LaunchError, Launched, Launcher};
 pub use process::{Exit, Group};
-pub use settings::{ChildSettings, Lookup, Say};
+pub use settings::{ChildSettings, Lookup, Names, Say};
 pub use stats::Stats;
 pub use status::{ChildStatus, ConnectionType, Status};
 pub use tools::{ChildTool, SkippedTool, Taken};

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use evokore_catalog::server::{ServerSpec, Transport};
 use evokore_catalog::template::{self, TemplateError};
 
-use super::environment::{EVERYTHING, environment};
-
 /// A command, ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Command {
@@ -15,10 +13,10 @@ pub(super) struct Command {
     pub(super) program: String,
     /// Arguments.
     pub(super) args: Vec<String>,
-    /// The whole environment; later ones win over earlier ones of the same name.
+    /// Variables of its own.
     pub(super) env: Vec<(String, String)>,
-    /// The process's own environment is kept below `env`.
-    pub(super) inherit_everything: bool,
+    /// File with more variables, absolute if the base is.
+    pub(super) env_file: Option<PathBuf>,
     /// Working directory, absolute if the base is; `None` for the one of the process.
     pub(super) cwd: Option<PathBuf>,
 }
@@ -78,11 +76,12 @@ pub(super) fn resolve(
                 env.iter().map(|(name, value)| Ok(((*name).to_owned(), texts.expand(&format!("env.{name}"), value)?)));
             let own = own.collect::<Result<_, _>>()?;
             let cwd = cwd.map(|cwd| texts.expand_path("cwd", cwd)).transpose()?;
+            let env_file = spec.env_file.map(|file| texts.expand_path("envFile", file)).transpose()?;
             Some(Command {
                 program: if program.contains(['/', '\\']) { absolute(base, &program) } else { program },
                 args,
-                env: environment(lookup, spec.inherit_env, own),
-                inherit_everything: spec.inherit_env.contains(&EVERYTHING),
+                env: own,
+                env_file: env_file.map(|file| base.join(file)),
                 cwd: cwd.map(|cwd| base.join(cwd)),
             })
         }
@@ -100,6 +99,9 @@ fn absolute(base: &Path, program: &str) -> String {
     clean.to_string_lossy().into_owned()
 }
 
+/// What editors call the home directory in a placeholder.
+const USER_HOME: &str = "userHome";
+
 /// Expands texts and gathers what is missing.
 struct Texts<'a> {
     lookup: &'a dyn Fn(&str) -> Option<String>,
@@ -107,8 +109,13 @@ struct Texts<'a> {
 }
 
 impl Texts<'_> {
+    fn home(&self) -> Option<String> {
+        (self.lookup)("HOME").or_else(|| (self.lookup)("USERPROFILE"))
+    }
+
     fn expand(&mut self, key: &str, text: &str) -> Result<String, ResolveError> {
-        let what = match template::expand(text, self.lookup) {
+        let lookup = |name: &str| (self.lookup)(name).or_else(|| self.home().filter(|_| name == USER_HOME));
+        let what = match template::expand(text, &lookup) {
             Ok(text) => return Ok(text.into_owned()),
             Err(TemplateError::Missing(names)) => {
                 self.missing.extend(names.into_iter().map(|name| (key.to_owned(), name)));
@@ -127,7 +134,7 @@ impl Texts<'_> {
             Some(rest) if rest.is_empty() || rest.starts_with(['/', '\\']) => rest,
             _ => return Ok(text),
         };
-        match (self.lookup)("HOME").or_else(|| (self.lookup)("USERPROFILE")) {
+        match self.home() {
             Some(home) => Ok(format!("{}{rest}", home.trim_end_matches('/'))),
             None => {
                 self.missing.push((key.to_owned(), "HOME".to_owned()));
@@ -142,7 +149,7 @@ mod tests {
     use super::*;
 
     fn spec(transport: Transport) -> ServerSpec {
-        ServerSpec { id: "s", transport, inherit_env: &["EXTRA"], ..ServerSpec::ABSENT }
+        ServerSpec { id: "s", transport, ..ServerSpec::ABSENT }
     }
 
     fn lookup(name: &str) -> Option<String> {
@@ -150,7 +157,6 @@ mod tests {
             "HOME" => "/home/me",
             "TOKEN" => "t0ken",
             "WHERE" => "~/in",
-            "EXTRA" => "more",
             _ => return None,
         };
         Some(value.to_owned())
@@ -160,17 +166,18 @@ mod tests {
     fn expands_every_text() {
         let transport = Transport::Stdio {
             command: "./bin/${NAME:-run}.sh",
-            args: &["--at=${env:TOKEN}", "~/data", "x~/y", "${WHERE}", "a&b"],
+            args: &["--at=${env:TOKEN}", "${userHome}/in", "~/data", "x~/y", "${WHERE}", "a&b"],
             env: &[("KEY", "${TOKEN}"), ("LABEL", "${LABEL:-a:-b}")],
             cwd: Some("work"),
         };
-        let command = resolve(&spec(transport), &lookup, Path::new("/etc/app")).expect("a command");
+        let spec = ServerSpec { env_file: Some("~/${NAME:-x}.env"), ..spec(transport) };
+        let command = resolve(&spec, &lookup, Path::new("/etc/app")).expect("a command");
         assert_eq!(command.program, "/etc/app/bin/run.sh");
-        assert_eq!(command.args, ["--at=t0ken", "/home/me/data", "x~/y", "/home/me/in", "a&b"]);
+        assert_eq!(command.args, ["--at=t0ken", "/home/me/in", "/home/me/data", "x~/y", "/home/me/in", "a&b"]);
         assert_eq!(command.cwd.as_deref(), Some(Path::new("/etc/app/work")));
         let env: Vec<_> = command.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        assert_eq!(env, ["HOME=/home/me", "EXTRA=more", "KEY=t0ken", "LABEL=a:-b"]);
-        assert!(!command.inherit_everything);
+        assert_eq!(env, ["KEY=t0ken", "LABEL=a:-b"]);
+        assert_eq!(command.env_file.as_deref(), Some(Path::new("/home/me/x.env")));
     }
 
     #[test]

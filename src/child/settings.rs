@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// Looks a variable up; `None` if it is not set.
 pub type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+/// The names of the variables that are set.
+pub type Names = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 /// Takes one line for the people who watch stderr.
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -26,6 +28,8 @@ pub struct ChildSettings {
     pub base: PathBuf,
     /// Variables for placeholders and for the children's environment.
     pub lookup: Lookup,
+    /// The variables that `lookup` knows, for entries that inherit by the beginning of a name. None by default.
+    pub names: Names,
     /// Where the lines about boots and failures go.
     pub say: Say,
 }
@@ -40,6 +44,7 @@ impl ChildSettings {
             max_list: 64 << 20,
             base: PathBuf::from("."),
             lookup,
+            names: Arc::new(Vec::new),
             say,
         }
     }

@@ -38,6 +38,7 @@ pub(crate) fn settings(profile: Option<&str>) -> Result<Settings, Failure> {
 /// The process's state, and what its child servers will be given; none is started yet. Their diagnostics go to `say`.
 pub(crate) fn app(settings: Settings, say: Arc<dyn Fn(&str) + Send + Sync>) -> (Arc<App>, ChildSettings) {
     let mut children = ChildSettings::new(Arc::new(env_vars::lookup), say);
+    children.names = Arc::new(env_vars::names);
     children.boot_timeout = settings.boot_timeout;
     children.call_timeout = settings.call_timeout;
     children.max_result = settings.max_result_bytes;

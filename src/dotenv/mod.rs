@@ -68,7 +68,10 @@ pub fn load() -> Result<Loaded, DotenvError> {
     let path = candidates(folders).swap_remove(at);
     let text = match read(&path) {
         Ok(text) => text,
-        Err(warning) => return Ok(Loaded { warnings: vec![warning], ..Loaded::default() }),
+        Err(error) => {
+            let warning = format!("cannot read `{}`: {error}", path.display());
+            return Ok(Loaded { warnings: vec![warning], ..Loaded::default() });
+        }
     };
     let mut parsed = parse(&text);
     let mut warnings = Vec::new();
@@ -98,16 +101,20 @@ pub fn load() -> Result<Loaded, DotenvError> {
     Ok(Loaded { path: Some(path), names, warnings })
 }
 
-/// The text of the file, or the warning why there is none.
-fn read(path: &Path) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    match File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)) {
-        Err(error) => Err(format!("cannot read `{}`: {error}", path.display())),
-        Ok(_) if bytes.len() as u64 > MAX_BYTES => {
-            Err(format!("`{}` is not read: it is larger than 1 MiB", path.display()))
-        }
-        Ok(_) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+/// The text of the file.
+///
+/// # Errors
+/// It cannot be read, is no regular file (opening one may wait forever) or is larger than 1 MiB.
+pub(crate) fn read(path: &Path) -> std::io::Result<String> {
+    if !path.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is no regular file"));
     }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(std::io::Error::other("it is larger than 1 MiB"));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Whether the entry of a child server names the variable, in a placeholder or among what it inherits.

@@ -120,6 +120,9 @@ pub(super) fn server(spec: &ServerSpec) -> Value {
     if !spec.inherit_env.is_empty() {
         put("inheritEnv", json!(spec.inherit_env));
     }
+    if let Some(file) = spec.env_file {
+        put("envFile", json!(redact::argument(file)));
+    }
     if spec.disabled {
         put("disabled", json!(true));
     }

@@ -24,8 +24,11 @@ pub struct ServerSpec {
     pub max_result_tokens: Option<u32>,
     /// What is decided tool by tool, in the order of the file.
     pub tools: &'static [ToolRule],
-    /// Environment variables handed through from evokore's own environment besides the basic set.
+    /// Environment variables handed through from evokore's own environment besides the basic set: names, beginnings
+    /// with a `*` behind them, or `*` for all. None of evokore's own is among them.
     pub inherit_env: &'static [&'static str],
+    /// A file in the format of `.env` whose variables the child gets, below those of its own `env`.
+    pub env_file: Option<&'static str>,
     /// How often its tools may be called.
     pub rate_limit: Option<RateLimit>,
     /// What is known of its tools at build time.
@@ -48,6 +51,7 @@ impl ServerSpec {
         max_result_tokens: None,
         tools: &[],
         inherit_env: &[],
+        env_file: None,
         rate_limit: None,
         lock: LockKind::None,
         description: "",

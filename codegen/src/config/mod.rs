@@ -1,6 +1,7 @@
 //! `mcp.config.json`: child servers and profiles, as every client writes them and a little more.
 
 mod discovery;
+mod inherit;
 mod placeholder;
 mod rate_limit;
 mod server;

@@ -6,8 +6,7 @@ use crate::json::{Reader, Spanned};
 use crate::problem::Problem;
 
 /// Variables that an editor fills in and an environment does not hold.
-const OF_EDITORS: &[&str] =
-    &["workspaceFolder", "workspaceFolderBasename", "workspaceRoot", "userHome", "pathSeparator", "cwd"];
+const OF_EDITORS: &[&str] = &["workspaceFolder", "workspaceFolderBasename", "workspaceRoot", "pathSeparator", "cwd"];
 
 /// Checks the placeholders of `text`, known as `what`.
 pub(super) fn check(reader: &mut Reader<'_>, what: &str, text: &Spanned<String>) {

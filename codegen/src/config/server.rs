@@ -3,9 +3,9 @@
 use evokore_catalog::server::Boot;
 use jsonc_parser::ast::{ObjectProp, Value};
 
-use super::placeholder;
 use super::rate_limit::{self, RateLimit};
 use super::tool_rules::{self, ToolRule};
+use super::{inherit, placeholder};
 use crate::json::{Reader, Spanned, key_span, span};
 use crate::problem::Problem;
 
@@ -34,6 +34,8 @@ pub struct Server {
     pub tools: Vec<ToolRule>,
     /// `inheritEnv`.
     pub inherit_env: Vec<String>,
+    /// `envFile`.
+    pub env_file: Option<String>,
     /// `rateLimit`.
     pub rate_limit: Option<RateLimit>,
     /// `description`.
@@ -85,6 +87,7 @@ const KEYS: &[&str] = &[
     "maxResultTokens",
     "tools",
     "inheritEnv",
+    "envFile",
     "rateLimit",
     "description",
 ];
@@ -109,7 +112,6 @@ const OF_OTHERS: &[(&str, &str)] = &[
     ("disabled_tools", WITHHOLD),
     ("enabledTools", WITHHOLD),
     ("enabled_tools", WITHHOLD),
-    ("envFile", "put the variables into `.env` beside the configuration, and `${NAME}` into `env`"),
     ("environment", "the key is `env`"),
     ("env_vars", "the key is `inheritEnv`"),
     ("excludeTools", WITHHOLD),
@@ -163,6 +165,7 @@ pub(super) fn read(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> Option<Se
         max_result_tokens: None,
         tools: Vec::new(),
         inherit_env: Vec::new(),
+        env_file: None,
         rate_limit: None,
         description: String::new(),
     };
@@ -235,9 +238,11 @@ fn other_member(
         "maxResultTokens" => server.max_result_tokens = reader.positive(&what, value).map(|number| number.value),
         // A list is another program's way to withhold tools.
         "tools" if !matches!(value, Value::Array(_)) => server.tools = tool_rules::read(reader, &what, value),
-        "inheritEnv" => {
-            let names = reader.texts(&what, value).unwrap_or_default();
-            server.inherit_env = names.into_iter().map(|name| name.value).collect();
+        "inheritEnv" => server.inherit_env = inherit::read(reader, &what, value),
+        "envFile" => {
+            let file = reader.text(&what, value);
+            file.iter().for_each(|file| placeholder::check(reader, &what, file));
+            server.env_file = file.map(|file| file.value);
         }
         "rateLimit" => server.rate_limit = rate_limit::read(reader, place, value),
         "description" => server.description = reader.text(&what, value).map_or_else(String::new, |text| text.value),

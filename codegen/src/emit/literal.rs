@@ -139,6 +139,7 @@ impl Literal for ServerSpec {
             ("max_result_tokens", format!("{:?}", self.max_result_tokens)),
             ("tools", slice(self.tools)),
             ("inherit_env", slice(self.inherit_env)),
+            ("env_file", format!("{:?}", self.env_file)),
             ("rate_limit", self.rate_limit.literal()),
             ("lock", path("server::LockKind", self.lock)),
             ("description", format!("{:?}", self.description)),

@@ -36,10 +36,8 @@ fn files_of_other_programs() {
           error: `X-Key` in `headers` of server `remote` has the placeholder `${input:demo-key}`, which names no variable
           note: `inputs` are questions that an editor asks; evokore asks none
           note: an argument of server `local` needs `workspaceFolder`, which editors fill in and evokore does not
-          note: `envFile` of server `local` is another program's key and is ignored
+          note: `envFile` of server `local` needs `workspaceFolder`, which editors fill in and evokore does not
         04_cursor.json: remote local
-          note: an argument of server `local` needs `userHome`, which editors fill in and evokore does not
-          note: `envFile` of server `local` is another program's key and is ignored
         05_evokore.json: fs voice lab remote
           error: profile `coding` declares mandatory skills but shows no tool that reaches them
           error: profile `coding` declares the mandatory skill `orch-plan`, which does not exist

@@ -7,6 +7,7 @@ mod build_script;
 mod cli;
 mod config;
 mod dependencies;
+mod environments;
 mod fresh;
 mod handed;
 mod hostile;

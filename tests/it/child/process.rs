@@ -28,6 +28,15 @@ struct Real {
 
 /// Starts the test server with these habits; `None`, said loudly, where there is no Python.
 fn start(habits: &'static [&'static str], settings: impl FnOnce(&mut ChildSettings)) -> Option<Real> {
+    start_as(habits, |_| (), settings)
+}
+
+/// The same with another entry in the configuration.
+fn start_as(
+    habits: &'static [&'static str],
+    entry: impl FnOnce(&mut ServerSpec),
+    settings: impl FnOnce(&mut ChildSettings),
+) -> Option<Real> {
     static FOLDERS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     if !has_python() {
         return None;
@@ -43,12 +52,14 @@ fn start(habits: &'static [&'static str], settings: impl FnOnce(&mut ChildSettin
         env: &[("KEY", "${SECRET}"), ("STATE", "${FOLDER}/state")],
         cwd: Some("work"),
     };
-    let specs = vec![ServerSpec { transport, inherit_env: &["GIVEN"], ..spec("real") }].leak();
+    let mut spec = ServerSpec { transport, inherit_env: &["GIVEN"], ..spec("real") };
+    entry(&mut spec);
+    let specs = vec![spec].leak();
     let said = Arc::<Mutex<Vec<_>>>::default();
     let log = said.clone();
     let base = folder.clone();
     let lookup = move |name: &str| match name {
-        "SECRET" | "OTHER_SECRET" | "EVOKORE_TOKEN" => Some("s3cret".to_owned()),
+        "SECRET" | "OTHER_SECRET" | "OTHERS" | "EVOKORE_TOKEN" => Some("s3cret".to_owned()),
         "GIVEN" => Some("given".to_owned()),
         "FOLDER" => Some(base.to_string_lossy().into_owned()),
         _ => std::env::var(name).ok(),
@@ -56,6 +67,7 @@ fn start(habits: &'static [&'static str], settings: impl FnOnce(&mut ChildSettin
     let say = move |line: &str| log.lock().expect("no panic").push(line.to_owned());
     let mut own = ChildSettings::new(Arc::new(lookup), Arc::new(say));
     own.base.clone_from(&folder);
+    own.names = Arc::new(|| ["OTHER_SECRET", "OTHERS", "EVOKORE_TOKEN"].map(str::to_owned).to_vec());
     settings(&mut own);
     Some(Real { children: Children::start(specs, own, no_sink()), folder, said })
 }
@@ -119,6 +131,49 @@ async fn a_child_sees_its_own_environment_and_nothing_else() {
     let argv = about["argv"].as_array().expect("a list");
     let home = std::env::var("HOME").unwrap_or_default();
     assert_eq!(argv[1..], [json!(format!("{home}/x")), json!("a&b"), json!("s3cret")]);
+    real.children.shutdown().await;
+}
+
+#[tokio::test]
+async fn more_of_the_environment_is_asked_for_by_name_beginning_or_file() {
+    let everything = "CARGO_MANIFEST_DIR";
+    for (inherit, given, withheld) in [
+        (&["OTHER_*"][..], &["OTHER_SECRET"][..], &["OTHERS", "EVOKORE_TOKEN", everything][..]),
+        (&["E*", "EVOKORE_TOKEN"], &[], &["OTHER_SECRET", "EVOKORE_TOKEN", everything]),
+        (&["*"], &[everything], &["OTHER_SECRET", "EVOKORE_TOKEN"]),
+    ] {
+        let entry = |spec: &mut ServerSpec| {
+            spec.inherit_env = inherit;
+            spec.env_file = Some("of-${GIVEN}.env");
+        };
+        let text = "\u{feff}# own\nexport ONLY='in the file'\nKEY=of the file\nno line\n";
+        let settings = |own: &mut ChildSettings| std::fs::write(own.base.join("of-given.env"), text).expect("a file");
+        let Some(real) = start_as(&[], entry, settings) else { return };
+        let about = real.about().await;
+        let env = about["env"].as_object().expect("an object");
+        assert!(given.iter().all(|name| env.contains_key(*name)), "{inherit:?}: {env:?}");
+        assert!(!withheld.iter().any(|name| env.contains_key(*name)), "{inherit:?}: {env:?}");
+        assert_eq!((&env["ONLY"], &env["KEY"]), (&json!("in the file"), &json!("s3cret")), "its own `env` wins");
+        let said = real.said.lock().expect("no panic").join("\n");
+        assert!(said.contains("child server `real`: of-${GIVEN}.env:4: no `=` in the line"), "{said}");
+        real.children.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_variables_that_is_not_there_costs_that_server() {
+    let entry = |spec: &mut ServerSpec| spec.env_file = Some("${SECRET}/gone.env");
+    let Some(real) = start_as(&[], entry, |_| ()) else { return };
+    let error = real.call("about", json!({})).await.expect_err("not started").to_string();
+    let told = "its `envFile` `${SECRET}/gone.env` cannot be read";
+    assert!(error.contains(told) && !error.contains("s3cret"), "{error}");
+    std::fs::create_dir_all(real.folder.join("s3cret")).expect("a folder");
+    std::fs::write(real.folder.join("s3cret/gone.env"), "NOW=1\n").expect("a file");
+    // It starts again by itself.
+    while real.call("about", json!({})).await.is_err() {
+        sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(real.about().await["env"]["NOW"], "1");
     real.children.shutdown().await;
 }
 

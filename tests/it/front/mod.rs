@@ -8,6 +8,7 @@ mod bytes;
 mod calls;
 mod descriptors;
 mod end;
+mod environment;
 mod eras;
 mod leave;
 mod library;
