@@ -7,7 +7,8 @@
 //! `cargo bench --bench startup` prints the figures, `-- --check` also fails beyond the targets, `-- --quick` takes
 //! fewer samples. Only a start that does not work fails the last, so it can run on a busy machine.
 
-use std::error::Error;
+mod support;
+
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
@@ -17,6 +18,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use support::{Fallible, OneCore, build_evokore, has, install, median};
 
 /// Most that the medians may be of the baseline's, and most kilobytes.
 const TARGETS: Targets = Targets { greeting: 1.6, list: 1.8, memory: 5120.0 };
@@ -33,12 +35,9 @@ struct Targets {
     memory: f64,
 }
 
-type Fallible<T> = Result<T, Box<dyn Error>>;
-
 fn main() -> Fallible<()> {
-    let has = |flag: &str| std::env::args().any(|argument| argument == flag);
     let (evokore, empty) = (install(&build_evokore()?)?, install(&build_empty()?)?);
-    pin();
+    let _core = OneCore::pin();
     let mut rows = CONVERSATIONS.map(|conversation| Row { conversation, samples: Vec::new() });
     let mut answers = Answers::new();
     for n in 0..WARM_UP + if has("--quick") { 40 } else { 1000 } {
@@ -56,21 +55,6 @@ fn main() -> Fallible<()> {
     rows.sort_by_key(|row| row.conversation.name);
     let met = report(&rows);
     if has("--check") && !met { Err("beyond the targets".into()) } else { Ok(()) }
-}
-
-/// Keeps this process and all it starts on one core, where the system can: moving between cores costs more than what
-/// is measured, and falls on one program or the other by chance.
-fn pin() {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-        let Ok(allowed) = sched_getaffinity(None) else { return };
-        let last = (0..CpuSet::MAX_CPU).rev().find(|cpu| allowed.is_set(*cpu));
-        let mut one = CpuSet::new();
-        last.into_iter().for_each(|cpu| one.set(cpu));
-        // Without it the figures are noisier, not wrong.
-        let _ = sched_setaffinity(None, &one);
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -250,43 +234,6 @@ fn report(rows: &[Row]) -> bool {
     let Targets { greeting, list, memory } = TARGETS;
     println!("targets               ≤ {greeting} ×               ≤ {list} ×               ≤ {memory:.0} kB");
     met
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// A fresh copy of a program, as installing makes one. In what pieces a file lies in the system's memory depends on who
-/// wrote it, and a linker writes it in small ones: evokore as linked has 100 page faults, its copy 88.
-fn install(program: &Path) -> Fallible<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("installed");
-    std::fs::create_dir_all(&folder)?;
-    let copy = folder.join(program.file_name().ok_or("a program has a name")?);
-    // Not written over: that would keep the pieces of the file that is there.
-    if copy.exists() {
-        std::fs::remove_file(&copy)?;
-    }
-    std::fs::copy(program, &copy)?;
-    Ok(copy)
-}
-
-/// The static executable with the configuration of this bench.
-fn build_evokore() -> Fallible<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("startup");
-    let status = Command::new(env!("CARGO"))
-        .args(["static", "--quiet", "--target-dir"])
-        .arg(&target)
-        .env("EVOKORE_CONFIG_DIR", "benches/startup-config")
-        .env_remove("RUSTFLAGS")
-        .current_dir(root)
-        .status()?;
-    if !status.success() {
-        return Err("`cargo static` failed".into());
-    }
-    Ok(target.join("x86_64-unknown-linux-gnu/release/evokore"))
 }
 
 fn build_empty() -> Fallible<PathBuf> {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the full locks of this folder: made-up servers with definitions of ordinary size. Run from anywhere, then
-nothing else is needed: `python3 benches/startup-config/make-locks.py`."""
+nothing else is needed: `python3 benches/config/make-locks.py`."""
 import json
 import pathlib
 import subprocess
