@@ -9,6 +9,8 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let exit = match Request::of(&arguments) {
         Request::Serve => cli::serve(),
+        #[cfg(unix)]
+        Request::Guard => cli::guard(),
         Request::Command => cli::run(arguments),
     };
     exit.into()

@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+#[cfg(unix)]
+use std::sync::Arc;
 
 use evokore_catalog::server::{ServerSpec, Transport};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::environment::{EVERYTHING, inherited, is_own};
+#[cfg(unix)]
+use super::guard::Guard;
 use super::process::{Exit, Group};
 use super::programs::find_on_windows;
 use super::resolve::{Command, ResolveError, resolve};
@@ -54,6 +58,8 @@ pub(super) struct Processes {
     names: Names,
     say: Say,
     base: PathBuf,
+    #[cfg(unix)]
+    guard: Option<Arc<Guard>>,
 }
 
 impl Processes {
@@ -63,6 +69,8 @@ impl Processes {
             names: settings.names.clone(),
             say: settings.say.clone(),
             base: settings.base.clone(),
+            #[cfg(unix)]
+            guard: settings.guard.clone().map(|program| Guard::new(program, settings.say.clone())),
         }
     }
 
@@ -107,11 +115,52 @@ impl Launcher for Processes {
             ResolveError::Placeholder { .. } | ResolveError::Http => LaunchError::Never(error.to_string()),
         })?;
         let environment = self.environment(spec, &mut command)?;
-        start(&command, environment).map_err(|error| LaunchError::Failed(explain(spec, &command, &error)))
+        self.start(&command, environment).map_err(|error| LaunchError::Failed(explain(spec, &command, &error)))
     }
 }
 
-fn start(command: &Command, environment: Environment) -> std::io::Result<Launched> {
+impl Processes {
+    fn start(&self, command: &Command, environment: Environment) -> std::io::Result<Launched> {
+        #[cfg(unix)]
+        if let Some(guard) = &self.guard {
+            guard.ready();
+        }
+        let mut child = process(command, environment).spawn()?;
+        let group = self.group(child.id());
+        let missing = || std::io::Error::other("a pipe is missing");
+        let stdin = child.stdin.take().ok_or_else(missing)?;
+        let stdout = child.stdout.take().ok_or_else(missing)?;
+        let stderr = child.stderr.take().ok_or_else(missing)?;
+        Ok(Launched {
+            stdin: Box::new(stdin),
+            stdout: Box::new(stdout),
+            stderr: Some(Box::new(stderr)),
+            exit: Box::pin(async move {
+                match child.wait().await {
+                    Ok(status) => describe(status),
+                    Err(error) => format!("ended ({error})"),
+                }
+            }),
+            group,
+        })
+    }
+
+    #[cfg(unix)]
+    fn group(&self, leader: Option<u32>) -> Box<dyn Group> {
+        let leader = leader.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
+        if let (Some(guard), Some(leader)) = (&self.guard, leader) {
+            guard.watch(leader);
+        }
+        Box::new(UnixGroup { leader, guard: self.guard.clone() })
+    }
+
+    #[cfg(not(unix))]
+    fn group(&self, _leader: Option<u32>) -> Box<dyn Group> {
+        Box::new(LeaderOnly)
+    }
+}
+
+fn process(command: &Command, environment: Environment) -> tokio::process::Command {
     let mut process = tokio::process::Command::new(program(command, &environment.set));
     process.args(&command.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     match environment.removed {
@@ -124,24 +173,7 @@ fn start(command: &Command, environment: Environment) -> std::io::Result<Launche
     }
     #[cfg(unix)]
     process.process_group(0);
-    let mut child = process.spawn()?;
-    let group = group(child.id());
-    let missing = || std::io::Error::other("a pipe is missing");
-    let stdin = child.stdin.take().ok_or_else(missing)?;
-    let stdout = child.stdout.take().ok_or_else(missing)?;
-    let stderr = child.stderr.take().ok_or_else(missing)?;
-    Ok(Launched {
-        stdin: Box::new(stdin),
-        stdout: Box::new(stdout),
-        stderr: Some(Box::new(stderr)),
-        exit: Box::pin(async move {
-            match child.wait().await {
-                Ok(status) => describe(status),
-                Err(error) => format!("ended ({error})"),
-            }
-        }),
-        group,
-    })
+    process
 }
 
 fn program(command: &Command, environment: &[(String, String)]) -> String {
@@ -185,16 +217,11 @@ fn explain(spec: &ServerSpec, command: &Command, error: &std::io::Error) -> Stri
     }
 }
 
-#[cfg(unix)]
-fn group(leader: Option<u32>) -> Box<dyn Group> {
-    let leader = leader.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
-    Box::new(UnixGroup { leader })
-}
-
 /// A process group, named by its leader's id.
 #[cfg(unix)]
 struct UnixGroup {
     leader: Option<rustix::process::Pid>,
+    guard: Option<Arc<Guard>>,
 }
 
 #[cfg(unix)]
@@ -222,9 +249,13 @@ impl UnixGroup {
     }
 }
 
-#[cfg(not(unix))]
-fn group(_leader: Option<u32>) -> Box<dyn Group> {
-    Box::new(LeaderOnly)
+#[cfg(unix)]
+impl Drop for UnixGroup {
+    fn drop(&mut self) {
+        if let (Some(guard), Some(leader)) = (&self.guard, self.leader) {
+            guard.forget(leader);
+        }
+    }
 }
 
 /// Where there are no process groups, the leader dies with the handle that waits for it.

@@ -7,6 +7,7 @@
 //! server      its phase and facts; waiting for it
 //! launch      the only place that starts a process, from what resolve, environment and programs work out
 //! process     its end, and the end of its whole group; stderr: the last it said
+//! guard       the end of all groups when we are killed
 //! connection  requests, time-outs, cancellation over any reader and writer
 //!   incoming    lines → message (or salvage) → pending: answers, progress
 //!   frames      what is sent
@@ -23,6 +24,8 @@ mod connection;
 mod environment;
 mod error;
 mod frames;
+#[cfg(unix)]
+mod guard;
 mod handshake;
 mod incoming;
 mod launch;
@@ -44,6 +47,8 @@ pub use boot::{ChildSink, Children};
 pub use call::{ChildCall, ChildReply, ProgressSender};
 pub use connection::{Connection, Patience};
 pub use error::{ChildError, Size};
+#[cfg(unix)]
+pub use guard::{ARGUMENT as GUARD, run as run_guard};
 pub use launch::{LaunchError, Launched, Launcher};
 pub use process::{Exit, Group};
 pub use settings::{ChildSettings, Lookup, Names, Say};

@@ -1,6 +1,7 @@
 //! What the process decides for all its child servers. Everything from outside comes in through here, so that
 //! nothing below reads the environment or writes to stderr by itself.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,6 +27,9 @@ pub struct ChildSettings {
     pub max_list: usize,
     /// Where relative commands and working directories start: the folder of the configuration.
     pub base: PathBuf,
+    /// The executable that becomes the guard of the children, who must not outlive us; `None` for no guard. It is
+    /// evokore's own, started with the argument `__guard`. Only Unix has one.
+    pub guard: Option<OsString>,
     /// Variables for placeholders and for the children's environment.
     pub lookup: Lookup,
     /// The variables that `lookup` knows, for entries that inherit by the beginning of a name. None by default.
@@ -35,7 +39,8 @@ pub struct ChildSettings {
 }
 
 impl ChildSettings {
-    /// Defaults: 30 s to boot, 60 s for a call, 64 MiB for a result and for a list, relative to the working directory.
+    /// Defaults: 30 s to boot, 60 s for a call, 64 MiB for a result and for a list, relative to the working directory,
+    /// no guard.
     pub fn new(lookup: Lookup, say: Say) -> ChildSettings {
         ChildSettings {
             boot_timeout: Duration::from_secs(30),
@@ -43,6 +48,7 @@ impl ChildSettings {
             max_result: 64 << 20,
             max_list: 64 << 20,
             base: PathBuf::from("."),
+            guard: None,
             lookup,
             names: Arc::new(Vec::new),
             say,

@@ -24,6 +24,8 @@ use std::io::IsTerminal as _;
 
 use clap::Parser as _;
 
+#[cfg(unix)]
+use crate::child;
 use crate::dotenv::Loaded;
 use crate::error::{Exit, Failure};
 use arguments::{Arguments, Command};
@@ -35,6 +37,9 @@ pub use serve::run as serve;
 pub enum Request {
     /// To serve a client.
     Serve,
+    /// To be the guard of another process of ours.
+    #[cfg(unix)]
+    Guard,
     /// Anything else.
     Command,
 }
@@ -44,10 +49,19 @@ impl Request {
     pub fn of(arguments: &[OsString]) -> Request {
         match arguments {
             [_, serve] if serve == "serve" => Request::Serve,
+            #[cfg(unix)]
+            [_, guard] if guard == child::GUARD => Request::Guard,
             [] | [_] if !std::io::stdin().is_terminal() => Request::Serve,
             _ => Request::Command,
         }
     }
+}
+
+/// Runs as the guard, see [`child::run_guard`].
+#[cfg(unix)]
+pub fn guard() -> Exit {
+    child::run_guard();
+    Exit::Ok
 }
 
 /// Runs the command that `arguments` (the program's name first) ask for. Errors are printed.

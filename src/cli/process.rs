@@ -1,5 +1,6 @@
 //! What every start has in common: `.env`, the settings, and what child servers are given.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -42,8 +43,17 @@ pub(crate) fn app(settings: Settings, say: Arc<dyn Fn(&str) + Send + Sync>) -> (
     children.boot_timeout = settings.boot_timeout;
     children.call_timeout = settings.call_timeout;
     children.max_result = settings.max_result_bytes;
+    children.guard = guard();
     let folder = config_dir::find();
     let skills = Library::new(folder.map(|folder| folder.join("SKILLS")));
     children.base = folder.unwrap_or(Path::new(".")).to_path_buf();
     (App::new(settings, skills), children)
+}
+
+/// This very executable, also when the file has been replaced since.
+fn guard() -> Option<OsString> {
+    if cfg!(target_os = "linux") {
+        return Some("/proc/self/exe".into());
+    }
+    std::env::current_exe().ok().map(OsString::from).filter(|_| cfg!(unix))
 }

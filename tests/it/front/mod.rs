@@ -10,6 +10,7 @@ mod descriptors;
 mod end;
 mod environment;
 mod eras;
+mod guard;
 mod leave;
 mod library;
 mod lines;
