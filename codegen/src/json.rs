@@ -180,12 +180,21 @@ impl<'a> Reader<'a> {
 
     /// The value as a whole number above zero.
     pub fn positive(&mut self, what: &str, value: &Value<'_>) -> Option<Spanned<u32>> {
+        self.number(what, value, 1, "a whole number above 0")
+    }
+
+    /// The value as a whole number, which may be zero.
+    pub fn whole(&mut self, what: &str, value: &Value<'_>) -> Option<Spanned<u32>> {
+        self.number(what, value, 0, "a whole number")
+    }
+
+    fn number(&mut self, what: &str, value: &Value<'_>, least: u32, wanted: &str) -> Option<Spanned<u32>> {
         let number = match value {
-            Value::NumberLit(number) => number.value.parse().ok().filter(|number| *number > 0),
+            Value::NumberLit(number) => number.value.parse().ok().filter(|number| *number >= least),
             _ => None,
         };
         if number.is_none() {
-            self.wrong(what, "a whole number above 0", value);
+            self.wrong(what, wanted, value);
         }
         number.map(|number| Spanned { value: number, range: span(value) })
     }
@@ -269,7 +278,7 @@ fn conversion(wanted: &str, value: &Value<'_>) -> Option<String> {
         ("true or false", Value::StringLit(text)) if matches!(&*text.value, "true" | "false") => {
             Some(format!("write it without quotes: {}", text.value))
         }
-        ("a whole number above 0", Value::StringLit(text)) if text.value.parse::<u32>().is_ok() => {
+        ("a whole number" | "a whole number above 0", Value::StringLit(text)) if text.value.parse::<u32>().is_ok() => {
             Some(format!("write it without quotes: {}", text.value))
         }
         _ => None,

@@ -23,6 +23,10 @@ use crate::source::{Source, hex_sha256};
 use crate::tokens::{Counter, Encoding};
 use crate::tools::{self, Tool};
 
+/// How many servers boot at the same time unless the configuration says otherwise: enough that a few slow ones hold
+/// nobody up, and not so many that a laptop stalls.
+const MAX_CONCURRENT_BOOTS: u32 = 8;
+
 /// Everything the build decided, on its way into the binary and into `generated/`.
 #[derive(Debug)]
 pub struct Model {
@@ -36,6 +40,8 @@ pub struct Model {
     pub active_profile: Option<&'static str>,
     /// Child servers in configured order.
     pub servers: Vec<ServerSpec>,
+    /// How many of them boot at the same time.
+    pub max_concurrent_boots: u32,
     /// Skills sorted by category and name.
     pub skills: &'static [SkillEntry],
     /// Which skill leads to which.
@@ -118,6 +124,7 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
         profiles,
         active_profile,
         servers: config.servers.iter().map(|server| spec(server, &locks)).collect(),
+        max_concurrent_boots: config.max_concurrent_boots.unwrap_or(MAX_CONCURRENT_BOOTS),
         skills: skills.entries,
         skill_graph: skills.graph,
         policy,
@@ -161,8 +168,7 @@ fn spec(server: &Server, locks: &[Lock]) -> ServerSpec {
         disabled: server.disabled,
         optional: server.optional,
         boot: server.boot.value,
-        boot_timeout_ms: server.boot_timeout_ms,
-        call_timeout_ms: server.call_timeout_ms,
+        limits: server.limits,
         max_result_bytes: server.max_result_bytes,
         max_result_tokens: server.max_result_tokens,
         tools: leak_all(server.tools.iter().map(rule)),

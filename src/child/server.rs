@@ -99,8 +99,8 @@ impl Server {
         Server {
             index,
             spec,
-            boot_timeout: limit(spec.boot_timeout_ms, settings.boot_timeout),
-            call_timeout: limit(spec.call_timeout_ms, settings.call_timeout),
+            boot_timeout: limit(spec.limits.boot_timeout_ms, settings.boot_timeout),
+            call_timeout: limit(spec.limits.call_timeout_ms, settings.call_timeout),
             max_result: spec.max_result_bytes.map_or(settings.max_result, |n| usize::try_from(n).unwrap_or(usize::MAX)),
             stats: Arc::default(),
             tail: Arc::default(),

@@ -48,6 +48,8 @@ pub struct Catalog {
     pub active_profile: Option<&'static str>,
     /// Child servers in configured order.
     pub servers: &'static [ServerSpec],
+    /// `maxConcurrentBoots`: how many of them boot at the same time.
+    pub max_concurrent_boots: u32,
     /// Skills sorted by category, then name.
     pub skills: &'static [SkillEntry],
     /// The compiled policy.

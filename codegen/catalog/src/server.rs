@@ -13,10 +13,8 @@ pub struct ServerSpec {
     pub optional: bool,
     /// When it is started.
     pub boot: Boot,
-    /// Milliseconds that start and first list may take; `None` for the default of the environment.
-    pub boot_timeout_ms: Option<u32>,
-    /// Milliseconds that one call may take; `None` for the default of the environment.
-    pub call_timeout_ms: Option<u32>,
+    /// How long things may take, and how many there may be.
+    pub limits: Limits,
     /// Bytes that one result may have; `None` for the default of the environment.
     pub max_result_bytes: Option<u32>,
     /// Estimated tokens that one result may have before a preview takes its place; `None` for the default of the
@@ -45,8 +43,7 @@ impl ServerSpec {
         disabled: false,
         optional: false,
         boot: Boot::Eager,
-        boot_timeout_ms: None,
-        call_timeout_ms: None,
+        limits: Limits::ABSENT,
         max_result_bytes: None,
         max_result_tokens: None,
         tools: &[],
@@ -65,6 +62,35 @@ pub struct ToolRule {
     pub name: &'static str,
     /// In place of the server's `max_result_tokens`.
     pub max_result_tokens: Option<u32>,
+}
+
+/// The limits of one server; `None` for the default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Milliseconds that start and first list may take.
+    pub boot_timeout_ms: Option<u32>,
+    /// Milliseconds that one page of a list may take.
+    pub list_timeout_ms: Option<u32>,
+    /// Milliseconds that one call may take without an answer or progress.
+    pub call_timeout_ms: Option<u32>,
+    /// Milliseconds without a call after which the server is stopped until the next one; by default it never is.
+    pub idle_timeout_ms: Option<u32>,
+    /// Milliseconds during which a call that failed for the server's sake is refused; 0 for never.
+    pub cooldown_ms: Option<u32>,
+    /// Calls that the server works on at the same time; further ones wait.
+    pub max_in_flight: Option<u32>,
+}
+
+impl Limits {
+    /// What holds where nothing is written.
+    pub const ABSENT: Limits = Limits {
+        boot_timeout_ms: None,
+        list_timeout_ms: None,
+        call_timeout_ms: None,
+        idle_timeout_ms: None,
+        cooldown_ms: None,
+        max_in_flight: None,
+    };
 }
 
 /// How a child server is reached.

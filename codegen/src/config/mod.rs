@@ -25,10 +25,12 @@ pub struct Config {
     pub servers: Vec<Server>,
     /// The `discovery` object.
     pub discovery: Discovery,
+    /// `maxConcurrentBoots`.
+    pub max_concurrent_boots: Option<u32>,
 }
 
 /// Top-level keys that are read, now or by other parts of evokore.
-const KEYS: &[&str] = &["servers", "mcpServers", "discovery", "skillRegistries", "webhooks"];
+const KEYS: &[&str] = &["servers", "mcpServers", "discovery", "maxConcurrentBoots", "skillRegistries", "webhooks"];
 
 /// Top-level keys under which other programs keep their servers, with what to do about each.
 const DIALECTS: &[(&str, &str, &str)] = &[
@@ -90,6 +92,10 @@ fn top_level(reader: &mut Reader<'_>, object: &Object<'_>, config: &mut Config) 
                 if let Some(object) = reader.object("`discovery`", &property.value) {
                     config.discovery = discovery::read(reader, object);
                 }
+            }
+            "maxConcurrentBoots" => {
+                let number = reader.positive("`maxConcurrentBoots`", &property.value);
+                config.max_concurrent_boots = number.map(|number| number.value);
             }
             "$schema" | "skillRegistries" | "webhooks" => {}
             name => match DIALECTS.iter().find(|(key, ..)| *key == name) {

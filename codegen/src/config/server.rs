@@ -1,6 +1,6 @@
 //! One child server: its transport, when it starts, and the keys of other programs that have no meaning here.
 
-use evokore_catalog::server::Boot;
+use evokore_catalog::server::{Boot, Limits};
 use jsonc_parser::ast::{ObjectProp, Value};
 
 use super::rate_limit::{self, RateLimit};
@@ -22,10 +22,8 @@ pub struct Server {
     pub optional: bool,
     /// `boot`, with the place of the word.
     pub boot: Spanned<Boot>,
-    /// `bootTimeoutMs`.
-    pub boot_timeout_ms: Option<u32>,
-    /// `callTimeoutMs` or `timeout`.
-    pub call_timeout_ms: Option<u32>,
+    /// `bootTimeoutMs`, `listTimeoutMs`, `callTimeoutMs` (or `timeout`), `idleTimeoutMs`, `cooldownMs`, `maxInFlight`.
+    pub limits: Limits,
     /// `maxResultBytes`.
     pub max_result_bytes: Option<u32>,
     /// `maxResultTokens`.
@@ -81,8 +79,12 @@ const KEYS: &[&str] = &[
     "optional",
     "boot",
     "bootTimeoutMs",
+    "listTimeoutMs",
     "callTimeoutMs",
     "timeout",
+    "idleTimeoutMs",
+    "cooldownMs",
+    "maxInFlight",
     "maxResultBytes",
     "maxResultTokens",
     "tools",
@@ -159,8 +161,7 @@ pub(super) fn read(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> Option<Se
         disabled: false,
         optional: false,
         boot: Spanned { value: Boot::Eager, range: key_span(entry) },
-        boot_timeout_ms: None,
-        call_timeout_ms: None,
+        limits: Limits::ABSENT,
         max_result_bytes: None,
         max_result_tokens: None,
         tools: Vec::new(),
@@ -232,8 +233,12 @@ fn other_member(
             let boot = reader.choice(&what, value, &choices).unwrap_or_default();
             server.boot = Spanned { value: boot, range: span(value) };
         }
-        "bootTimeoutMs" => server.boot_timeout_ms = timeout(reader, &what, value),
-        "callTimeoutMs" | "timeout" => server.call_timeout_ms = timeout(reader, &what, value),
+        "bootTimeoutMs" => server.limits.boot_timeout_ms = timeout(reader, &what, value),
+        "listTimeoutMs" => server.limits.list_timeout_ms = timeout(reader, &what, value),
+        "callTimeoutMs" | "timeout" => server.limits.call_timeout_ms = timeout(reader, &what, value),
+        "idleTimeoutMs" => server.limits.idle_timeout_ms = timeout(reader, &what, value),
+        "cooldownMs" => server.limits.cooldown_ms = cooldown(reader, &what, value),
+        "maxInFlight" => server.limits.max_in_flight = reader.positive(&what, value).map(|number| number.value),
         "maxResultBytes" => server.max_result_bytes = reader.positive(&what, value).map(|number| number.value),
         "maxResultTokens" => server.max_result_tokens = reader.positive(&what, value).map(|number| number.value),
         // A list is another program's way to withhold tools.
@@ -301,14 +306,7 @@ fn command(reader: &mut Reader<'_>, what: &str, value: &Value<'_>) -> Option<Spa
 
 fn timeout(reader: &mut Reader<'_>, what: &str, value: &Value<'_>) -> Option<u32> {
     let number = reader.positive(what, value)?;
-    if number.value > LONGEST_TIMEOUT_MS {
-        reader.report(
-            Problem::error(format!("{what} is over a day ({LONGEST_TIMEOUT_MS} milliseconds)"))
-                .hint("it is in milliseconds"),
-            number.range,
-        );
-        return None;
-    }
+    let number = at_most_a_day(reader, what, number)?;
     if number.value < 1000 {
         reader.report(
             Problem::note(format!("{what} is {} milliseconds, which few servers keep", number.value)).hint(format!(
@@ -320,6 +318,24 @@ fn timeout(reader: &mut Reader<'_>, what: &str, value: &Value<'_>) -> Option<u32
         );
     }
     Some(number.value)
+}
+
+/// Zero switches it off.
+fn cooldown(reader: &mut Reader<'_>, what: &str, value: &Value<'_>) -> Option<u32> {
+    let number = reader.whole(what, value)?;
+    at_most_a_day(reader, what, number).map(|number| number.value)
+}
+
+fn at_most_a_day(reader: &mut Reader<'_>, what: &str, number: Spanned<u32>) -> Option<Spanned<u32>> {
+    if number.value > LONGEST_TIMEOUT_MS {
+        reader.report(
+            Problem::error(format!("{what} is over a day ({LONGEST_TIMEOUT_MS} milliseconds)"))
+                .hint("it is in milliseconds"),
+            number.range,
+        );
+        return None;
+    }
+    Some(number)
 }
 
 /// Makes the transport of the parts, or says what is missing.

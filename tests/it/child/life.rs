@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evokore::child::{ChildError, LaunchError, Status};
-use evokore_catalog::server::{Boot, ServerSpec, Transport};
+use evokore_catalog::server::{Boot, Limits, ServerSpec, Transport};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -128,7 +128,7 @@ async fn a_late_server_is_not_killed_and_joins() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_is_given_up_at_the_second_limit() {
-    let mut theatre = Theatre::open(vec![ServerSpec { boot_timeout_ms: Some(1000), ..spec("a") }]);
+    let mut theatre = Theatre::open(vec![ServerSpec { limits: Limits { boot_timeout_ms: Some(1000), ..Limits::ABSENT }, ..spec("a") }]);
     let run = theatre.run().await;
     let start = Instant::now();
     let _again = theatre.run().await;
