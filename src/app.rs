@@ -9,6 +9,7 @@ use crate::child::{ChildSink, ChildStatus, ChildTool, Children, Taken};
 use crate::listing::live;
 use crate::listing::merged::Merged;
 use crate::listing::projection;
+use crate::results::Results;
 use crate::session::{Notify, Session, When};
 use crate::settings::Settings;
 use crate::skills::Library;
@@ -22,6 +23,8 @@ pub struct App {
     pub approvals: Approvals,
     /// How often child servers may be called.
     pub rate_limits: RateLimits,
+    /// Large results that can be read on.
+    pub results: Results,
     /// Compiled skills, with what `refresh_skills` found on disk.
     pub skills: Library,
     merged: Mutex<Arc<Merged>>,
@@ -38,6 +41,7 @@ impl App {
             settings,
             approvals: Approvals::new(requests),
             rate_limits: RateLimits::new(CATALOG.servers),
+            results: Results::default(),
             skills,
             merged: Mutex::default(),
             children: OnceLock::new(),

@@ -90,6 +90,8 @@ variables! {
     PROXY_REQUEST_TIMEOUT_MS = "EVOKORE_PROXY_REQUEST_TIMEOUT_MS", "60000", Servers;
     /// Bytes that one result of a child server may have, unless its entry says otherwise; a larger one becomes an error.
     MAX_RESULT_BYTES = "EVOKORE_MAX_RESULT_BYTES", "67108864", Servers;
+    /// Estimated tokens that one result of a child server may have, unless its entry says otherwise; a longer one becomes a preview that can be read on.
+    MAX_RESULT_TOKENS = "EVOKORE_MAX_RESULT_TOKENS", "no limit", Servers;
     /// Name of the active role of `permissions.yml`.
     ROLE = "EVOKORE_ROLE", "`active_role` of `permissions.yml`", Security;
     /// `true`: without a role, tools that no rule names are denied.

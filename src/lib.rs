@@ -18,6 +18,7 @@
 //! | [`child`] | child servers: launch, connection, boot, status |
 //! | [`native`] | the native tools' handlers, beside their definitions |
 //! | [`skills`], [`resources`], [`prompts`] | the skill library and what MCP serves of it |
+//! | [`results`] | large results of child servers, read on page by page |
 //! | [`state`] | what is kept on disk |
 //! | [`members`], [`suggest`], [`log`], [`instructions`] | small parts |
 //!
@@ -47,6 +48,7 @@ pub mod log;
 pub mod native;
 pub mod prompts;
 pub mod resources;
+pub mod results;
 pub mod server;
 pub mod session;
 pub mod settings;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use evokore_catalog::Catalog;
 use evokore_catalog::permission::{Access, Role};
 use evokore_catalog::profile::{ProfileEntry, SchemaMode};
+use evokore_catalog::server::ServerSpec;
 
 use crate::env_vars as vars;
 
@@ -37,6 +38,10 @@ pub struct Settings {
     pub call_timeout: Duration,
     /// Bytes that one result of a child server may have.
     pub max_result_bytes: usize,
+    /// Estimated tokens that one result of a child server may have before a preview takes its place.
+    pub max_result_tokens: Option<u32>,
+    /// Whether anyone can read on: if not, results are never previews.
+    pub can_read_on: bool,
     /// The state folder, if there is a home for it.
     pub home: Option<PathBuf>,
 }
@@ -141,6 +146,10 @@ impl Settings {
         let mut number = |variable, default, least, most| number(&get, variable, default, least, most, &mut warnings);
         let page_size = usize::try_from(number(vars::TOOL_LIST_PAGE_SIZE, 35, 1, 1000)?).unwrap_or(1000);
         let bytes = number(vars::MAX_RESULT_BYTES, 64 << 20, 1, u32::MAX.into())?;
+        let tokens = match get(vars::MAX_RESULT_TOKENS) {
+            None => None,
+            Some(_) => u32::try_from(number(vars::MAX_RESULT_TOKENS, 0, 1, u32::MAX.into())?).ok(),
+        };
         let mut millis =
             |variable, default, least, most| number(variable, default, least, most).map(Duration::from_millis);
         let settings = Settings {
@@ -156,9 +165,18 @@ impl Settings {
             boot_timeout: millis(vars::CHILD_SERVER_BOOT_TIMEOUT_MS, 30_000, 1, u64::MAX)?,
             call_timeout: millis(vars::PROXY_REQUEST_TIMEOUT_MS, 60_000, 1, u64::MAX)?,
             max_result_bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
+            max_result_tokens: tokens,
+            can_read_on: true,
             home: crate::state::home(lookup),
         };
         Ok((settings, warnings))
+    }
+
+    /// Estimated tokens that a result of tool `original` of `server` may have; `None` for any number.
+    pub fn result_tokens(&self, server: &ServerSpec, original: &str) -> Option<u32> {
+        let rule = server.tools.iter().find(|rule| rule.name == original);
+        let tokens = rule.and_then(|rule| rule.max_result_tokens).or(server.max_result_tokens);
+        tokens.or(self.max_result_tokens).filter(|_| self.can_read_on)
     }
 
     /// Access of the active role to the tool exposed as `name`.

@@ -19,14 +19,17 @@ mod through;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use evokore_catalog::members::Members;
 use evokore_catalog::permission::Access;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::catalog::NativeTool;
+use crate::catalog::{CATALOG, NativeTool};
 use crate::child::{ChildCall, ChildReply, ProgressSender};
+use crate::listing::merged::ToolRef;
 use crate::native;
+use crate::results::{self, Limit, Page};
 use crate::session::Session;
 use outcome::Outcome;
 use route::Route;
@@ -79,6 +82,10 @@ async fn answer(ctx: &CallContext, request: CallRequest<'_>) -> Result<Outcome, 
     match find(ctx, request.name).await? {
         Route::Native(NativeTool::CallTool) => {
             let inner = through::unwrap(request.arguments)?;
+            if results::is_uri(&inner.name) {
+                let page = ctx.app.results.page(&inner.name);
+                return page.map(Page::into_outcome).ok_or_else(|| Outcome::error_text(&results::unknown(&inner.name)));
+            }
             let request = CallRequest { name: &inner.name, arguments: inner.arguments.as_deref(), ..request };
             // The name is an argument here, so a wrong one is the model's to mend.
             match find(ctx, request.name).await.map_err(Outcome::for_the_model)? {
@@ -123,6 +130,7 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             if let Some(session) = &ctx.session {
                 session.touch(request.name);
             }
+            let limit = ctx.app.settings.result_tokens(&CATALOG.servers[usize::from(server)], &original);
             let call = ChildCall {
                 tool: original,
                 arguments: arguments.map(|arguments| Bytes::from(arguments.into_owned())),
@@ -132,13 +140,24 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 cancelled: ctx.cancelled.clone(),
             };
             Ok(match ctx.app.children().call(server, call).await {
-                Ok(ChildReply::Result(bytes)) => Outcome::Result(bytes),
+                Ok(ChildReply::Result(bytes)) => Outcome::Result(previewed(&ctx.app, request.name, limit, bytes)),
                 Ok(ChildReply::Error(bytes)) => Outcome::RawError(bytes),
                 // The text names the server.
                 Err(error) => Outcome::error_text(&error.to_string()),
             })
         }
     }
+}
+
+/// The result of tool `name`, or a preview where it has more than `limit` tokens.
+fn previewed(app: &App, name: &str, limit: Option<u32>, result: Bytes) -> Bytes {
+    let Some(tokens) = limit else { return result };
+    let merged = app.merged();
+    let definition = merged.find(name).and_then(ToolRef::described).and_then(|json| std::str::from_utf8(json).ok());
+    let has_schema =
+        || definition.and_then(|json| Members::parse(json).ok()).is_some_and(|it| it.get("outputSchema").is_some());
+    let limit = Limit { tool: name, tokens, has_schema: &has_schema };
+    results::preview(&result, limit, &app.results).unwrap_or(result)
 }
 
 fn bytes(raw: &RawValue) -> Bytes {

@@ -1,7 +1,7 @@
 //! The two forms of an answer. The only place that knows how MCP spells them.
 
 use bytes::Bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// JSON-RPC: the method's parameters are wrong. Also MCP's code for an unknown tool (server/tools § Error Handling).
 pub const INVALID_PARAMS: i64 = -32602;
@@ -26,6 +26,12 @@ impl Outcome {
     /// A result that the model should act on: `isError` with one text block.
     pub fn error_text(text: &str) -> Outcome {
         Outcome::Result(json!({"content": [{"type": "text", "text": text}], "isError": true}).to_string().into())
+    }
+
+    /// A result with one text block each.
+    pub fn texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Outcome {
+        let blocks: Vec<Value> = texts.into_iter().map(|text| json!({"type": "text", "text": text})).collect();
+        Outcome::Result(json!({ "content": blocks }).to_string().into())
     }
 
     /// The same as a result that the model should act on, where a protocol error of ours is about what the model wrote.

@@ -26,11 +26,13 @@ impl Live {
     ///
     /// # Errors
     /// The runtime cannot be built.
-    pub(crate) fn new(settings: Settings) -> Result<Live, Failure> {
+    pub(crate) fn new(mut settings: Settings) -> Result<Live, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| Failure::runtime(format!("cannot start the runtime: {error}")))?;
+        // What is kept of a result ends with the command.
+        settings.can_read_on = false;
         // Why a server is not up stands in its status.
         let (app, children) = process::app(settings, Arc::new(|_| {}));
         Ok(Live { app, runtime, children })

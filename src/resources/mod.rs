@@ -83,6 +83,10 @@ pub fn templates() -> Value {
 
 /// The result of `resources/read`; `None` when there is no such resource.
 pub fn read(app: &App, uri: &str) -> Option<Value> {
+    if let Some(page) = app.results.page(uri) {
+        let place = json!({"evokore/page": page.number, "evokore/pages": page.of, "evokore/next": page.next()});
+        return Some(json!({"contents": [{"uri": uri, "mimeType": page.mime, "text": page.text, "_meta": place}]}));
+    }
     let (mime, text) = match uri {
         STATUS => (JSON, server::status(app)),
         CONFIG => (JSON, server::config(app)),

@@ -21,7 +21,7 @@ use serde_json::Value;
 use super::notify::Subscribers;
 use crate::app::App;
 use crate::instructions::INSTRUCTIONS;
-use crate::{prompts, resources};
+use crate::{prompts, resources, results};
 
 /// Name that clients see in `serverInfo`.
 pub(super) const SERVER_NAME: &str = "evokore";
@@ -84,6 +84,9 @@ impl ServerHandler for Handler {
         match resources::read(&self.app, &request.uri) {
             Some(contents) => typed::<rmcp::model::ReadResourceResult>(contents).map(Into::into),
             // rmcp turns the code into the one of the request's era.
+            None if results::is_uri(&request.uri) => {
+                Err(ErrorData::resource_not_found(results::unknown(&request.uri), None))
+            }
             None => Err(ErrorData::resource_not_found(format!("no resource `{}`", request.uri), None)),
         }
     }

@@ -128,7 +128,10 @@ async fn a_late_server_is_not_killed_and_joins() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_is_given_up_at_the_second_limit() {
-    let mut theatre = Theatre::open(vec![ServerSpec { limits: Limits { boot_timeout_ms: Some(1000), ..Limits::ABSENT }, ..spec("a") }]);
+    let mut theatre = Theatre::open(vec![ServerSpec {
+        limits: Limits { boot_timeout_ms: Some(1000), ..Limits::ABSENT },
+        ..spec("a")
+    }]);
     let run = theatre.run().await;
     let start = Instant::now();
     let _again = theatre.run().await;
