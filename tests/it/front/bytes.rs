@@ -3,9 +3,10 @@
 
 use std::path::PathBuf;
 
+use expect_test::expect;
 use serde_json::json;
 
-use super::{LONG, Sandbox, Session, modern};
+use super::{LONG, Sandbox, Session, eventually, modern};
 
 /// A sandbox whose server `fs` answers with these lines, and a session that shows every tool.
 struct Played {
@@ -80,6 +81,116 @@ fn a_definition_keeps_its_bytes_but_for_its_name() {
     let status = played.session.call("proxy_server_status", json!({"server_id": "fs"}));
     let server = &status["structuredContent"]["servers"][0];
     assert_eq!((server.get("notes"), server.get("skippedTools")), (None, None), "{server}");
+}
+
+/// Names that clients refuse, schemas that cost strict clients the whole list, entries that are no tools, a name that
+/// comes twice and cursors that go in circles.
+#[test]
+fn what_is_wrong_with_a_list_costs_single_entries_and_is_told() {
+    const SCHEMA: &str = r#""inputSchema":{"type":"object"}"#;
+    let long = "x".repeat(80);
+    let odd = ["a.b", "repo/create", "repo:create", "with space", "naïve", &long];
+    let named: Vec<String> = odd.iter().map(|name| format!(r#"{{"name":"{name}",{SCHEMA}}}"#)).collect();
+    let page = |cursor: &str, tools: &str, next: &str| {
+        format!("tools/list{cursor}\t\"result\":{{\"tools\":[{tools}],\"nextCursor\":\"{next}\"}}")
+    };
+    let faulty = [
+        r#"{"name":"empty","inputSchema":{}}"#,
+        r#"{"name":"text","inputSchema":{"type":"string"}}"#,
+        r#"{"name":"true","inputSchema":true}"#,
+        r#"{"name":"null","inputSchema":null}"#,
+        r#"{"name":"absent"}"#,
+        r#"{"name":"any","inputSchema":{"anyOf":[{"required":["x"]}]}}"#,
+        r#"{"name":"hints","annotations":{"readOnlyHint":"yes"},"inputSchema":{"type":"object"}}"#,
+    ];
+    let beyond = [
+        r#"{"name":"infinite","inputSchema":{"type":"object","maximum":1e999}}"#,
+        r#"{"title":"nameless"}"#,
+        "7",
+        r#"{"name":"absent","other":1}"#,
+    ];
+    let good = format!(r#"{{"name":"good",{SCHEMA}}}"#);
+    let lines = [
+        page("", &format!("{ABOUT},{}", named.join(",")), "2"),
+        page(" 2", &faulty.join(","), "3"),
+        page(" 3", &format!("{},{good}", beyond.join(",")), "2"),
+        "tools/call a.b\t\"result\":{\"own\":1}".to_owned(),
+        format!("tools/call {long}\t\"result\":{{\"own\":2}}"),
+    ];
+    let Some(mut played) = Played::start("bytes-odd", &lines) else { return };
+    let list = played.session.ask("tools/list", json!({}));
+    let listed =
+        list["tools"].as_array().unwrap().iter().filter(|tool| tool["name"].as_str().unwrap().starts_with("fs_"));
+    let listed: Vec<_> = listed.collect();
+    let names: Vec<&str> = listed.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), 1 + odd.len() + faulty.len() + 1, "{names:?}");
+    let is_safe =
+        |name: &&str| name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    assert!(names.iter().all(is_safe), "{names:?}");
+    assert!(listed.iter().all(|tool| tool["inputSchema"]["type"] == "object"), "{listed:?}");
+    let any = listed.iter().find(|tool| tool["name"] == "fs_any").unwrap();
+    assert_eq!(any["inputSchema"]["anyOf"], json!([{"required": ["x"]}]));
+
+    let status = played.session.call("proxy_server_status", json!({"server_id": "fs"}));
+    let server = &status["structuredContent"]["servers"][0];
+    let told: Vec<String> = server["skippedTools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|skip| format!("{}: {}", skip["name"].as_str().unwrap(), skip["reason"].as_str().unwrap()))
+        .chain(server["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap().to_owned()))
+        .collect();
+    expect![[r#"
+        entry 16: it has no name
+        entry 17: it is no object
+        absent: an earlier tool of this server has the same name
+        infinite: `inputSchema` holds what no JSON reader takes, such as a number out of range
+        gives the same cursor twice; the list ends there
+        tool `empty` is listed mended: `inputSchema` is not of type `object`
+        tool `text` is listed mended: `inputSchema` is not of type `object`
+        tool `true` is listed mended: `inputSchema` is no object
+        tool `null` is listed mended: `inputSchema` is no object
+        tool `absent` is listed mended: it has no `inputSchema`
+        tool `any` is listed mended: `inputSchema` is not of type `object`
+        tool `hints` is listed mended: `annotations.readOnlyHint` is no boolean"#]]
+    .assert_eq(&told.join("\n"));
+
+    // The child hears its own spelling.
+    for (start, own) in [("fs_a_b_", 1), ("fs_xxxx", 2)] {
+        let name = names.iter().find(|name| name.starts_with(start)).unwrap();
+        assert_eq!(played.session.call(name, json!({})), json!({ "own": own }), "{name}");
+    }
+}
+
+#[test]
+fn a_list_that_changes_is_listed_as_it_is_then() {
+    let tools = |hint: bool, more: &str| {
+        list(&[
+            r#"{"name":"grow","inputSchema":{"type":"object"}}"#,
+            &format!(
+                r#"{{"name":"t","inputSchema":{{"type":"object"}},"annotations":{{"readOnlyHint":{hint}}}{more}}}"#
+            ),
+        ])
+    };
+    let mut sandbox = Sandbox::new("bytes-changes");
+    let replay = format!("replay={}", sandbox.path("work/played").display());
+    if !sandbox.with_fs_server_that(&[&replay, "more"]) {
+        return;
+    }
+    sandbox.write("work/played", tools(true, ""));
+    sandbox.set("EVOKORE_TOOL_DISCOVERY_MODE", "legacy");
+    let mut session = Session::greeted(&sandbox);
+    session.wait_for_child();
+    for (hint, more) in [(true, ""), (false, ""), (false, r#","title":"T","icons":[]"#)] {
+        sandbox.write("work/played", tools(hint, more));
+        session.call("fs_grow", json!({}));
+        let expected = if more.is_empty() { json!({"readOnlyHint": hint}) } else { json!("T") };
+        eventually("the list is the new one", || {
+            let list = session.ask("tools/list", json!({}));
+            let tool = list["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "fs_t").cloned().unwrap();
+            *if more.is_empty() { &tool["annotations"] } else { &tool["title"] } == expected
+        });
+    }
 }
 
 #[test]
