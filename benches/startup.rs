@@ -18,6 +18,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use support::peer::resident;
 use support::{Fallible, OneCore, build_evokore, has, install, median};
 
 /// Most that the medians may be of the baseline's, and most kilobytes.
@@ -110,7 +111,7 @@ impl Conversation {
 
         let mut started = self.start(evokore)?;
         let [greeting, list] = answers.read(&mut started)?;
-        let memory = started.memory()?;
+        let memory = resident(started.child.id())?;
         drop(started.to);
         started.child.wait()?;
         Ok(Sample { empty, greeting, list, memory })
@@ -156,13 +157,6 @@ struct Started {
 impl Started {
     fn elapsed(&self) -> f64 {
         self.at.elapsed().as_secs_f64() * 1e6
-    }
-
-    /// Resident kilobytes.
-    fn memory(&self) -> Fallible<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
-        Ok(line.trim().trim_end_matches(" kB").parse()?)
     }
 }
 

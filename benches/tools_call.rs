@@ -75,7 +75,7 @@ impl Bench {
 
     /// evokore with one child or ten of them.
     fn through(&self, children: usize) -> Fallible<Peer> {
-        let variables = [("BENCH_CHILD", &*self.child), ("BENCH_CHILDREN", &*self.child)];
+        let variables = [("BENCH_CHILD", self.child.as_os_str()), ("BENCH_CHILDREN", self.child.as_os_str())];
         let mut peer = Peer::start(&self.evokore, &[], &variables[..children.min(2)])?;
         peer.greet()?;
         // Before any child is up.
@@ -159,7 +159,7 @@ impl Bench {
         let mut took = Vec::new();
         for _ in 0..self.rounds {
             let start = Instant::now();
-            let children = [("BENCH_CHILD", &*self.child), ("BENCH_SLOW", &*self.child)];
+            let children = [("BENCH_CHILD", self.child.as_os_str()), ("BENCH_SLOW", self.child.as_os_str())];
             let mut peer = Peer::start(&self.evokore, &[], &children)?;
             peer.greet()?;
             small(&mut peer, "echo_echo0", 0)?;

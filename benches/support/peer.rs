@@ -1,5 +1,6 @@
 //! A server to talk to over pipes, blocking: evokore, or the child directly.
 
+use std::ffi::OsStr;
 use std::io::{Read as _, Write as _};
 use std::ops::Range;
 use std::path::Path;
@@ -35,7 +36,7 @@ pub(crate) struct Peer {
 
 impl Peer {
     /// Starts `program` with nothing but `variables` in its environment.
-    pub(crate) fn start(program: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> Fallible<Peer> {
+    pub(crate) fn start(program: &Path, arguments: &[&str], variables: &[(&str, &OsStr)]) -> Fallible<Peer> {
         let mut command = Command::new(program);
         command.args(arguments).env_clear().env("HOME", "/nonexistent").env("PATH", "/usr/bin:/bin");
         command.envs(variables.iter().copied());
@@ -75,12 +76,43 @@ impl Peer {
         Ok(self.to.as_mut().ok_or("its stdin is closed")?.write_all(bytes)?)
     }
 
+    /// The next line, without its end.
+    pub(crate) fn line(&mut self) -> Fallible<&[u8]> {
+        let line = self.read_line()?;
+        Ok(&self.buffer[line])
+    }
+
+    /// The next line, if it has been read already.
+    pub(crate) fn line_at_hand(&mut self) -> Option<&[u8]> {
+        let line = self.take_line(self.taken)?;
+        Some(&self.buffer[line])
+    }
+
     /// The next answer; notifications are passed over.
     pub(crate) fn answer(&mut self) -> Fallible<&[u8]> {
+        loop {
+            let line = self.read_line()?;
+            if !is_notification(&self.buffer[line.clone()]) {
+                return Ok(&self.buffer[line]);
+            }
+        }
+    }
+
+    /// The next answer, if it has been read already.
+    pub(crate) fn answer_at_hand(&mut self) -> Option<&[u8]> {
+        loop {
+            let line = self.take_line(self.taken)?;
+            if !is_notification(&self.buffer[line.clone()]) {
+                return Some(&self.buffer[line]);
+            }
+        }
+    }
+
+    fn read_line(&mut self) -> Fallible<Range<usize>> {
         let mut scanned = self.taken;
         loop {
-            if let Some(line) = self.buffered(scanned) {
-                return Ok(&self.buffer[line]);
+            if let Some(line) = self.take_line(scanned) {
+                return Ok(line);
             }
             self.buffer.copy_within(self.taken..self.filled, 0);
             self.filled -= self.taken;
@@ -94,23 +126,12 @@ impl Peer {
         }
     }
 
-    /// The next answer, if it has been read already.
-    pub(crate) fn answer_at_hand(&mut self) -> Option<&[u8]> {
-        let line = self.buffered(self.taken)?;
-        Some(&self.buffer[line])
-    }
-
-    /// Takes the next answer off the buffer: where it lies, without its end. No line ends before `scanned`.
-    fn buffered(&mut self, mut scanned: usize) -> Option<Range<usize>> {
-        loop {
-            let end = scanned + memchr::memchr(b'\n', &self.buffer[scanned..self.filled])?;
-            let line = self.taken..end;
-            self.taken = end + 1;
-            scanned = self.taken;
-            if !self.buffer[line.clone()].starts_with(br#"{"jsonrpc":"2.0","method""#) {
-                return Some(line);
-            }
-        }
+    /// Takes a line off the buffer: where it lies, without its end. None ends before `scanned`.
+    fn take_line(&mut self, scanned: usize) -> Option<Range<usize>> {
+        let end = scanned + memchr::memchr(b'\n', &self.buffer[scanned..self.filled])?;
+        let line = self.taken..end;
+        self.taken = end + 1;
+        Some(line)
     }
 
     /// Nanoseconds that its threads have run.
@@ -123,12 +144,28 @@ impl Peer {
         self.child.id()
     }
 
-    /// Closes its stdin and waits for its end.
-    pub(crate) fn end(mut self) -> Fallible<()> {
-        self.to = None;
-        self.child.wait()?;
-        Ok(())
+    /// Resident kilobytes.
+    pub(crate) fn memory(&self) -> Fallible<f64> {
+        resident(self.child.id())
     }
+
+    /// Closes its stdin, and waits for its end: whether it ended well.
+    pub(crate) fn end(mut self) -> Fallible<bool> {
+        self.to = None;
+        Ok(self.child.wait()?.success())
+    }
+}
+
+/// Resident kilobytes of a process.
+pub(crate) fn resident(process: u32) -> Fallible<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+    Ok(line.trim().trim_end_matches(" kB").parse()?)
+}
+
+/// evokore and the child both write `jsonrpc` first, and then what tells an answer from the rest.
+pub(crate) fn is_notification(line: &[u8]) -> bool {
+    line.starts_with(br#"{"jsonrpc":"2.0","method""#)
 }
 
 impl Drop for Peer {
