@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use crate::calls::approval::Approvals;
 use crate::calls::rate_limit::RateLimits;
 use crate::catalog::CATALOG;
-use crate::child::{ChildSink, ChildStatus, ChildTool, Children, Taken};
+use crate::child::{ChildSink, ChildStatus, ChildTool, Children, Client, Taken};
 use crate::listing::live;
 use crate::listing::merged::Merged;
 use crate::listing::projection;
@@ -31,6 +31,7 @@ pub struct App {
     children: OnceLock<Children>,
     sessions: Mutex<Vec<Weak<Session>>>,
     modern: OnceLock<Arc<dyn Notify>>,
+    client: OnceLock<Arc<dyn Client>>,
 }
 
 impl App {
@@ -47,6 +48,7 @@ impl App {
             children: OnceLock::new(),
             sessions: Mutex::default(),
             modern: OnceLock::new(),
+            client: OnceLock::new(),
         })
     }
 
@@ -84,6 +86,11 @@ impl App {
     /// Registers the way to the subscribers of the modern era, once.
     pub fn set_modern(&self, notify: Arc<dyn Notify>) {
         let _ = self.modern.set(notify);
+    }
+
+    /// Registers the client that children may ask outside of any call, once.
+    pub fn set_client(&self, client: Arc<dyn Client>) {
+        let _ = self.client.set(client);
     }
 
     /// The resources changed: tells everyone.
@@ -126,6 +133,10 @@ impl ChildSink for App {
     fn gone(&self, server: u16) {
         self.swap(server, None);
     }
+
+    fn client(&self) -> Option<Arc<dyn Client>> {
+        self.client.get().cloned()
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -136,11 +147,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use serde_json::{Map, Value, json};
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::calls::CallContext;
     use crate::calls::outcome::Outcome;
-    use crate::calls::{CallContext, Era};
     use crate::catalog::NativeTool;
     use crate::child::Status;
     use crate::{native, resources};
@@ -162,8 +172,7 @@ mod tests {
         let overview: Value = serde_json::from_str(text).expect("JSON");
         assert_eq!(ids(&overview["childServers"]), configured);
 
-        let ctx =
-            CallContext { app, session: None, era: Era::Modern, progress: None, cancelled: CancellationToken::new() };
+        let ctx = CallContext::alone(app);
         let answer = native::call(NativeTool::ProxyServerStatus, &Map::new(), &ctx).await.into_outcome();
         let Outcome::Result(bytes) = answer else { panic!("{answer:?}") };
         let answer: Value = serde_json::from_slice(&bytes).expect("JSON");

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::catalog::{CATALOG, NativeTool};
-use crate::child::{ChildCall, ChildReply, ProgressSender};
+use crate::child::{ChildCall, ChildReply, Client, ProgressSender};
 use crate::listing::merged::ToolRef;
 use crate::native;
 use crate::results::{self, Limit, Page};
@@ -52,10 +52,26 @@ pub struct CallContext {
     pub session: Option<Arc<Session>>,
     /// The era of the request.
     pub era: Era,
+    /// Whom the child may ask while it works.
+    pub client: Option<Arc<dyn Client>>,
     /// Where progress of the child goes, if the client asked for it.
     pub progress: Option<ProgressSender>,
     /// Cancelled when the client gives up.
     pub cancelled: CancellationToken,
+}
+
+impl CallContext {
+    /// A call of the modern era that nobody can be asked about, watched or given up.
+    pub fn alone(app: Arc<App>) -> CallContext {
+        CallContext {
+            app,
+            session: None,
+            era: Era::Modern,
+            client: None,
+            progress: None,
+            cancelled: CancellationToken::new(),
+        }
+    }
 }
 
 /// A `tools/call` request, as the bytes that came.
@@ -137,6 +153,7 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 others: request.others.map(bytes),
                 meta: request.meta.map(bytes),
                 progress: ctx.progress.clone(),
+                client: ctx.client.clone(),
                 cancelled: ctx.cancelled.clone(),
             };
             Ok(match ctx.app.children().call(server, call).await {

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::call::{ChildCall, ChildReply};
+use super::client::Client;
 use super::error::ChildError;
 use super::launch::{Launcher, Processes};
 use super::server::{Phase, Server};
@@ -27,6 +28,10 @@ pub trait ChildSink: Send + Sync {
     fn tools(&self, server: u16, tools: Vec<ChildTool>) -> Taken;
     /// The server is not up any more.
     fn gone(&self, server: u16);
+    /// The client of the process, for what a child asks outside of any call.
+    fn client(&self) -> Option<Arc<dyn Client>> {
+        None
+    }
 }
 
 /// The child servers of the process. A cheap handle; when the last one is dropped, the children are stopped.
@@ -112,6 +117,15 @@ impl Children {
     pub fn refresh(&self, server: u16) -> Result<(), ChildError> {
         self.server(server)?.kick.notify_one();
         Ok(())
+    }
+
+    /// Tells the children that the client's roots have changed.
+    pub fn roots_changed(&self) {
+        for server in &self.shared.servers {
+            if let Phase::Up(connection) = server.phase() {
+                connection.roots_changed();
+            }
+        }
     }
 
     /// Every configured server, in configured order.

@@ -1,8 +1,12 @@
 //! What a call to a child server is made of, and what comes back.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+
+use super::client::Client;
 
 /// Takes the raw `params` of each `notifications/progress` of one call, in order, with *our* progress token in them.
 ///
@@ -24,6 +28,8 @@ pub struct ChildCall {
     pub meta: Option<Bytes>,
     /// Where the child's progress goes, if the caller asked for it.
     pub progress: Option<ProgressSender>,
+    /// Who is behind the call and can be asked while it runs.
+    pub client: Option<Arc<dyn Client>>,
     /// Cancelled when the caller gives up: the child is told, and the call ends with an error.
     pub cancelled: CancellationToken,
 }

@@ -1,8 +1,9 @@
 //! One MCP connection to a child server, over any reader and writer. Two tasks: one reads and sorts what comes, one
 //! writes. Everything is bounded, and every request ends: with an answer, a time-out, a cancellation or the end.
 
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -12,11 +13,14 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::boot::ChildSink;
 use super::call::{ChildCall, ChildReply, ProgressSender};
+use super::client::{Capabilities, Client};
 use super::error::{ChildError, quoted};
 use super::frames;
 use super::incoming::Incoming;
 use super::pending::{Answer, Pending};
+use super::questions::Questions;
 use super::stats::Stats;
 
 /// Requests that may wait for one child.
@@ -44,18 +48,23 @@ pub struct Connection {
 }
 
 /// What the tasks and the callers of a connection share.
-#[derive(Debug)]
 pub(super) struct Shared {
     pub(super) id: &'static str,
     pub(super) pending: Pending,
     pub(super) outgoing: mpsc::Sender<Bytes>,
     pub(super) stats: Arc<Stats>,
+    /// Knows the client of the process.
+    pub(super) sink: Arc<dyn ChildSink>,
+    /// What the child asks its clients.
+    pub(super) questions: Questions,
+    /// What it was told that they offer.
+    pub(super) told: OnceLock<Arc<Capabilities>>,
     /// The child says that its tools changed. Set before the signal is given.
     pub(super) stale: AtomicBool,
     pub(super) relist: Notify,
     /// The child has closed its side.
     pub(super) ended: CancellationToken,
-    pub(super) ending: std::sync::OnceLock<String>,
+    pub(super) ending: OnceLock<String>,
     /// We close its stdin.
     hush: CancellationToken,
     /// We stop listening, too.
@@ -63,13 +72,14 @@ pub(super) struct Shared {
 }
 
 impl Connection {
-    /// Starts talking to server `id`. Lines over `max_line` bytes are refused. Must be called inside a runtime.
+    /// Starts talking to server `id`; `sink` knows whom it may ask. Lines over `max_line` bytes are refused. Must be called inside a runtime.
     pub fn open(
         id: &'static str,
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
         max_line: usize,
         stats: Arc<Stats>,
+        sink: Arc<dyn ChildSink>,
     ) -> Connection {
         let (outgoing, queue) = mpsc::channel(MAX_OUTGOING);
         let shared = Arc::new(Shared {
@@ -77,10 +87,13 @@ impl Connection {
             pending: Pending::new(id, MAX_PENDING),
             outgoing,
             stats,
+            sink,
+            questions: Questions::default(),
+            told: OnceLock::new(),
             stale: AtomicBool::new(false),
             relist: Notify::new(),
             ended: CancellationToken::new(),
-            ending: std::sync::OnceLock::new(),
+            ending: OnceLock::new(),
             hush: CancellationToken::new(),
             abandon: CancellationToken::new(),
         });
@@ -98,6 +111,7 @@ impl Connection {
             what: format!("`{}`", call.tool),
             patience,
             progress: call.progress.clone(),
+            client: call.client.clone(),
             cancelled: Some(&call.cancelled),
             may_cancel: true,
         };
@@ -112,11 +126,32 @@ impl Connection {
         let patience = Patience { idle: limit, total: limit };
         // The specification forbids to cancel `initialize` (2025-11-25, basic/utilities/cancellation).
         let may_cancel = method != "initialize";
-        let request = Request { what: format!("`{method}`"), patience, progress: None, cancelled: None, may_cancel };
+        let request = Request {
+            what: format!("`{method}`"),
+            patience,
+            progress: None,
+            client: None,
+            cancelled: None,
+            may_cancel,
+        };
         match self.exchange(request, |id| frames::request(id, method, params)).await? {
             ChildReply::Result(bytes) => Ok(bytes),
             ChildReply::Error(bytes) => Err(refused(self.shared.id, method, &bytes)),
         }
+    }
+
+    /// Tells the child that the roots have changed, if it was told that it would be. A child that does not read its
+    /// stdin misses it.
+    pub(super) fn roots_changed(&self) {
+        if self.shared.told.get().is_some_and(|told| told.tells_roots()) {
+            let _ = self.shared.outgoing.try_send(frames::notification("notifications/roots/list_changed"));
+        }
+    }
+
+    /// What the client of the process offers; from now on that is what the child was told.
+    pub(super) fn introduce(&self) -> Arc<Capabilities> {
+        let offers = || self.shared.sink.client().map(|client| client.capabilities()).unwrap_or_default();
+        self.shared.told.get_or_init(offers).clone()
     }
 
     /// Sends a finished frame.
@@ -156,12 +191,13 @@ impl Connection {
     pub fn close(&self, error: &ChildError) {
         self.shared.hush.cancel();
         self.shared.abandon.cancel();
+        self.shared.questions.end();
         self.shared.pending.close(error);
     }
 
     async fn exchange(&self, request: Request<'_>, frame: impl FnOnce(u64) -> Bytes) -> Answer {
         let shared = &*self.shared;
-        let (id, mut answer) = shared.pending.insert(request.progress)?;
+        let (id, mut answer) = shared.pending.insert(request.progress, request.client)?;
         let sent = AtomicBool::new(false);
         let mut guard = Guard { shared, id, sent: &sent, tell: request.may_cancel, reason: "the caller is gone" };
         let send = send(shared, frame(id), &sent);
@@ -169,16 +205,17 @@ impl Connection {
         let start = Instant::now();
         let Patience { idle, total } = request.patience;
         let error = loop {
-            // A request that is not in the table any more has its answer.
-            let active = shared.pending.active(id).unwrap_or_else(Instant::now);
-            let wake = (active + idle).min(start + total);
+            // A request that is not in the table any more has its answer. While the client is asked, the child waits, too.
+            let active = || shared.pending.active(id).filter(|_| !shared.questions.any());
+            let wake = (active().unwrap_or_else(Instant::now) + idle).min(start + total);
             tokio::select! {
                 biased;
                 answer = &mut answer => return answer.unwrap_or_else(|_| Err(shared.gone())),
                 error = &mut send => break error,
                 () = cancelled(request.cancelled) => break ChildError::Cancelled { id: shared.id },
                 () = sleep_until(wake) => {
-                    if shared.pending.active(id).is_some_and(|active| active + idle <= wake || start + total <= wake) {
+                    let is_over = start + total <= wake && shared.pending.active(id).is_some();
+                    if is_over || active().is_some_and(|active| active + idle <= wake) {
                         let after = if wake == start + total { total } else { idle };
                         break ChildError::TimedOut { id: shared.id, what: request.what, after };
                     }
@@ -198,6 +235,7 @@ struct Request<'a> {
     what: String,
     patience: Patience,
     progress: Option<ProgressSender>,
+    client: Option<Arc<dyn Client>>,
     cancelled: Option<&'a CancellationToken>,
     may_cancel: bool,
 }
@@ -218,6 +256,13 @@ impl Drop for Guard<'_> {
             // A child that does not read its stdin does not hear of the cancellation either.
             let _ = self.shared.outgoing.try_send(frames::cancelled(self.id, self.reason));
         }
+        self.shared.questions.settle(&self.shared.pending);
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("id", &self.id).field("pending", &self.pending).finish_non_exhaustive()
     }
 }
 
@@ -235,6 +280,7 @@ impl Shared {
     /// The child's side is closed; `how` completes "it …".
     fn end(&self, how: String) {
         let _ = self.ending.set(how);
+        self.questions.end();
         self.ended.cancel();
     }
 }

@@ -3,7 +3,7 @@
 use bytes::{BufMut as _, Bytes, BytesMut};
 use serde_json::Value;
 
-use super::call::ChildCall;
+use super::call::{ChildCall, ChildReply};
 
 /// A request with parameters that are raw JSON.
 pub(super) fn request(id: u64, method: &str, params: &str) -> Bytes {
@@ -56,9 +56,9 @@ fn put_raw(out: &mut BytesMut, raw: &[u8]) {
     out.put_slice(rest);
 }
 
-/// `notifications/initialized`.
-pub(super) fn initialized() -> Bytes {
-    Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")
+/// A notification without parameters.
+pub(super) fn notification(method: &str) -> Bytes {
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}\n").into()
 }
 
 /// `notifications/cancelled` for our request `id`.
@@ -70,17 +70,18 @@ pub(super) fn cancelled(id: u64, reason: &str) -> Bytes {
     .into()
 }
 
-/// The answer to the child's request `id` (raw JSON): an empty result for `ping`, otherwise "method not found".
-pub(super) fn answer(id: &[u8], method: &str) -> Bytes {
-    let mut out = BytesMut::with_capacity(128 + id.len());
+/// The answer to the child's request `id` (raw JSON).
+pub(super) fn reply(id: &[u8], reply: &ChildReply) -> Bytes {
+    let (member, value): (&[u8], _) = match reply {
+        ChildReply::Result(result) => (b",\"result\":", result),
+        ChildReply::Error(error) => (b",\"error\":", error),
+    };
+    let mut out = BytesMut::with_capacity(48 + id.len() + value.len());
     out.put_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     put_raw(&mut out, id);
-    if method == "ping" {
-        out.put_slice(b",\"result\":{}}\n");
-    } else {
-        let message = Value::from(format!("the client does not offer {}", super::error::quoted(method, 64)));
-        out.put_slice(format!(",\"error\":{{\"code\":-32601,\"message\":{message}}}}}\n").as_bytes());
-    }
+    out.put_slice(member);
+    put_raw(&mut out, value);
+    out.put_slice(b"}\n");
     out.freeze()
 }
 
@@ -118,8 +119,10 @@ mod tests {
 
     #[test]
     fn answers_requests_of_the_child() {
-        assert_eq!(answer(b"\"s 1\"", "ping"), "{\"jsonrpc\":\"2.0\",\"id\":\"s 1\",\"result\":{}}\n");
-        let refusal: Value = serde_json::from_slice(&answer(b"3", "roots/\"list\"")).expect("valid JSON");
+        let result = ChildReply::Result(Bytes::from_static(b"{\"a\":\n1.0}"));
+        assert_eq!(reply(b"\"s 1\"", &result), "{\"jsonrpc\":\"2.0\",\"id\":\"s 1\",\"result\":{\"a\": 1.0}}\n");
+        let refusal = super::super::client::missing("roots/\"list\"");
+        let refusal: Value = serde_json::from_slice(&reply(b"3", &refusal)).expect("valid JSON");
         assert_eq!((&refusal["id"], &refusal["error"]["code"]), (&Value::from(3), &Value::from(-32601)));
         let note: Value = serde_json::from_slice(&cancelled(9, "gave \"up\"")).expect("valid JSON");
         assert_eq!((&note["params"]["requestId"], &note["params"]["reason"]), (&9.into(), &"gave \"up\"".into()));

@@ -33,14 +33,13 @@ pub(super) async fn initialize(
     id: &'static str,
     limit: Duration,
 ) -> Result<Hello, ChildError> {
-    let params = json!({
-        "protocolVersion": PREFERRED,
-        "capabilities": {},
-        "clientInfo": {"name": format!("evokore-proxy-{id}"), "version": env!("CARGO_PKG_VERSION")},
-    });
-    let result = connection.request("initialize", &params.to_string(), limit).await?;
+    let info = json!({"name": format!("evokore-proxy-{id}"), "version": env!("CARGO_PKG_VERSION")});
+    let offers = connection.introduce();
+    let params =
+        format!(r#"{{"protocolVersion":"{PREFERRED}","capabilities":{},"clientInfo":{info}}}"#, offers.as_json());
+    let result = connection.request("initialize", &params, limit).await?;
     let hello = read_hello(&result).map_err(|what| ChildError::Protocol { id, what })?;
-    connection.send(frames::initialized()).await?;
+    connection.send(frames::notification("notifications/initialized")).await?;
     Ok(hello)
 }
 

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::Deserialize;
+use serde_json::value::RawValue;
 use tokio::io::AsyncRead;
 
+use super::call::ChildReply;
+use super::client::{Topic, missing};
 use super::connection::Shared;
 use super::error::{ChildError, Size};
-use super::frames;
 use super::message::{self, Message};
+use super::questions;
 use super::salvage::{self, Head};
 use crate::wire::lines::{Line, Lines};
+use evokore_catalog::members::Members;
 
 /// A request id of a child that is longer is not answered.
 const MAX_FOREIGN_ID: usize = 1024;
@@ -51,7 +54,7 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
 
     /// Takes a message; false if it is none.
     fn take(&self, line: &Bytes) -> bool {
-        let shared = &*self.shared;
+        let shared = &self.shared;
         let is_message = message::read(line, |message| dispatch(shared, message)).is_ok();
         if is_message {
             shared.stats.hear();
@@ -110,26 +113,35 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
     }
 }
 
-fn dispatch(shared: &Shared, message: Message) {
+fn dispatch(shared: &Arc<Shared>, message: Message) {
     match message {
         Message::Answer { id, reply } => {
             if !shared.pending.finish(id, Ok(reply)) {
                 shared.stats.stray();
             }
         }
-        Message::Request { id, method } => {
-            // The reader never waits for the writer: a child that floods us with requests and does not read loses
-            // the answers to them.
-            if id.len() > MAX_FOREIGN_ID || shared.outgoing.try_send(frames::answer(&id, &method)).is_err() {
-                shared.stats.stray();
-            }
-        }
+        Message::Request { id, .. } if id.len() > MAX_FOREIGN_ID => shared.stats.stray(),
+        Message::Request { id, method, params } => match Topic::of(&method) {
+            Some(topic) => questions::ask(shared, id, topic, params),
+            None if method == "ping" => questions::answer(shared, &id, &ChildReply::Result(Bytes::from_static(b"{}"))),
+            None => questions::answer(shared, &id, &missing(&method)),
+        },
         Message::Notification { method, params } => match (method.as_str(), params) {
             ("notifications/tools/list_changed", _) => shared.mark_changed(),
             ("notifications/progress", Some(params)) => {
                 let known = token(&params).is_some_and(|id| shared.pending.progress(id, params));
                 if !known {
                     shared.stats.stray();
+                }
+            }
+            ("notifications/cancelled", Some(params)) => {
+                if let Some(id) = member(&params, "requestId") {
+                    shared.questions.withdraw(id.as_bytes());
+                }
+            }
+            ("notifications/elicitation/complete", Some(params)) => {
+                if let Some(client) = shared.sink.client() {
+                    client.tell("notifications/elicitation/complete", Some(&params));
                 }
             }
             // Logging and the other lists of a child are not passed on.
@@ -141,11 +153,11 @@ fn dispatch(shared: &Shared, message: Message) {
 
 /// The progress token, which is the id of our request; some servers send numbers back as text.
 fn token(params: &[u8]) -> Option<u64> {
-    #[derive(Deserialize)]
-    struct Progress<'a> {
-        #[serde(borrow, rename = "progressToken")]
-        token: &'a serde_json::value::RawValue,
-    }
-    let progress: Progress<'_> = serde_json::from_slice(params).ok()?;
-    progress.token.get().trim_matches('"').parse().ok()
+    member(params, "progressToken")?.trim_matches('"').parse().ok()
+}
+
+/// The JSON text of a member.
+fn member<'a>(params: &'a [u8], key: &str) -> Option<&'a str> {
+    let members = Members::parse(std::str::from_utf8(params).ok()?).ok()?;
+    members.last(key).map(RawValue::get)
 }

@@ -13,8 +13,8 @@ use super::call::ChildReply;
 pub(super) enum Message {
     /// An answer to our request `id`.
     Answer { id: u64, reply: ChildReply },
-    /// A request: its id as it came, and its method.
-    Request { id: Bytes, method: String },
+    /// A request: its id as it came, its method and parameters.
+    Request { id: Bytes, method: String, params: Option<Bytes> },
     /// A notification.
     Notification { method: String, params: Option<Bytes> },
     /// JSON-RPC, but nothing we can match: an answer to an id that is not ours, an object without a meaning.
@@ -67,7 +67,7 @@ impl Envelope<'_> {
         let id = self.id.filter(|id| id.get() != "null");
         let method = self.method.and_then(|method| serde_json::from_str::<String>(method.get()).ok());
         match (id, method, self.result, self.error) {
-            (Some(id), Some(method), ..) => Message::Request { id: bytes(id), method },
+            (Some(id), Some(method), ..) => Message::Request { id: bytes(id), method, params: self.params.map(bytes) },
             (None, Some(method), ..) => Message::Notification { method, params: self.params.map(bytes) },
             (Some(id), None, result, error) => {
                 let error = error.filter(|error| error.get() != "null");
@@ -164,7 +164,7 @@ mod tests {
             (r#"{"id":null,"method":"a/b"}"#, notification(None)),
             (
                 r#"{"id":"srv-1","method":"ping"}"#,
-                Message::Request { id: Bytes::from_static(b"\"srv-1\""), method: "ping".into() },
+                Message::Request { id: Bytes::from_static(b"\"srv-1\""), method: "ping".into(), params: None },
             ),
             (r#"{"id":1.5,"result":{}}"#, Message::Stray),
             (r#"{"id":-3,"result":{}}"#, Message::Stray),

@@ -10,6 +10,7 @@
 //! guard       the end of all groups when we are killed
 //! connection  requests, time-outs, cancellation over any reader and writer
 //!   incoming    lines → message (or salvage) → pending: answers, progress
+//!   questions   what it asks its clients, see client
 //!   frames      what is sent
 //! handshake   initialize and tools/list; tools reads the list leniently
 //! ```
@@ -20,6 +21,7 @@
 mod backoff;
 mod boot;
 mod call;
+mod client;
 mod connection;
 mod environment;
 mod error;
@@ -33,6 +35,7 @@ mod message;
 mod pending;
 mod process;
 mod programs;
+mod questions;
 mod resolve;
 mod salvage;
 mod server;
@@ -45,6 +48,7 @@ mod tools;
 
 pub use boot::{ChildSink, Children};
 pub use call::{ChildCall, ChildReply, ProgressSender};
+pub use client::{Answering, Capabilities, Client, Question, Topic};
 pub use connection::{Connection, Patience};
 pub use error::{ChildError, Size};
 #[cfg(unix)]

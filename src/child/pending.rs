@@ -1,7 +1,7 @@
 //! Requests that wait for a child's answer, by our own ids. Bounded; the first answer counts.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use tokio::sync::mpsc::error::TrySendError;
@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::call::{ChildReply, ProgressSender};
+use super::client::Client;
 use super::error::ChildError;
 
 /// What a request ends with.
@@ -34,6 +35,8 @@ struct Table {
 struct Entry {
     answer: oneshot::Sender<Answer>,
     progress: Option<ProgressSender>,
+    /// Who can be asked, if this is a call.
+    client: Option<Arc<dyn Client>>,
     /// When the request was made or its last progress came.
     active: Instant,
 }
@@ -51,6 +54,7 @@ impl Pending {
     pub(super) fn insert(
         &self,
         progress: Option<ProgressSender>,
+        client: Option<Arc<dyn Client>>,
     ) -> Result<(u64, oneshot::Receiver<Answer>), ChildError> {
         let mut table = self.table();
         if let Some(error) = &table.closed {
@@ -62,7 +66,7 @@ impl Pending {
         let (sender, receiver) = oneshot::channel();
         table.last += 1;
         let id = table.last;
-        table.entries.insert(id, Entry { answer: sender, progress, active: Instant::now() });
+        table.entries.insert(id, Entry { answer: sender, progress, client, active: Instant::now() });
         Ok((id, receiver))
     }
 
@@ -94,6 +98,24 @@ impl Pending {
     /// When request `id` last showed life.
     pub(super) fn active(&self, id: u64) -> Option<Instant> {
         self.table().entries.get(&id).map(|entry| entry.active)
+    }
+
+    /// Lets the time without a sign of life begin anew for every request.
+    pub(super) fn touch(&self) {
+        let now = Instant::now();
+        self.table().entries.values_mut().for_each(|entry| entry.active = now);
+    }
+
+    /// The newest call whose client can be asked: who that is, and the call's id.
+    pub(super) fn newest_call(&self) -> Option<(Arc<dyn Client>, u64)> {
+        let table = self.table();
+        let calls = table.entries.iter().filter_map(|(id, entry)| Some((entry.client.as_ref()?, *id)));
+        calls.max_by_key(|(_, id)| *id).map(|(client, id)| (client.clone(), id))
+    }
+
+    /// Whether a call waits that is not newer than `newest`.
+    pub(super) fn has_call_up_to(&self, newest: u64) -> bool {
+        self.table().entries.iter().any(|(id, entry)| *id <= newest && entry.client.is_some())
     }
 
     /// The only request that waits, if it is just one.

@@ -136,7 +136,7 @@ async fn life(server: &Server, context: &Context, is_news: bool) -> End {
     let Launched { stdin, stdout, stderr, exit, group } = launched;
     let mut process = Process::new(exit, group);
     let drain = stderr.map(|stderr| server.tail.drain(stderr));
-    let connection = Connection::open(id, stdout, stdin, server.max_line(), server.stats.clone());
+    let connection = Connection::open(id, stdout, stdin, server.max_line(), server.stats.clone(), context.sink.clone());
     let mut up = None;
     let reason = tokio::select! {
         biased;

@@ -6,14 +6,13 @@ use evokore_catalog::name;
 use evokore_catalog::permission::Access::RequireApproval;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio_util::sync::CancellationToken;
 
 use super::arguments::CallArguments;
 use super::live::Live;
 use super::output::Output;
 use super::process;
 use crate::calls::outcome::Outcome;
-use crate::calls::{self, CallContext, CallRequest, Era};
+use crate::calls::{self, CallContext, CallRequest};
 use crate::catalog::{CATALOG, NativeTool, TOOL_BY_NAME};
 use crate::error::{Exit, Failure};
 
@@ -27,13 +26,7 @@ const MAX_ARGUMENTS: u64 = 64 << 20;
 pub(crate) fn run(arguments: &CallArguments, out: Output) -> Result<Exit, Failure> {
     let given = given(arguments.arguments.as_deref())?;
     let live = Live::new(process::settings(None)?)?;
-    let context = CallContext {
-        app: live.app.clone(),
-        session: None,
-        era: Era::Modern,
-        progress: None,
-        cancelled: CancellationToken::new(),
-    };
+    let context = CallContext::alone(live.app.clone());
     let request = CallRequest { name: &arguments.tool, arguments: given.as_deref(), others: None, meta: None };
     let outcome = match reach(&arguments.tool) {
         Reach::Inside => live.without_servers(calls::call(&context, request)),

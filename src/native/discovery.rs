@@ -185,11 +185,9 @@ pub(super) fn proxy_server_status(
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::app::App;
-    use crate::calls::Era;
     use crate::catalog::CATALOG;
     use crate::child::Children;
     use crate::settings::Settings;
@@ -201,7 +199,7 @@ mod tests {
         let app = App::new(settings, Library::default());
         // None is starting: what is said of those is said for a moment only, and not counted.
         app.set_children(Children::none());
-        CallContext { app, session: None, era: Era::Modern, progress: None, cancelled: CancellationToken::new() }
+        CallContext::alone(app)
     }
 
     /// The texts and nothing else are what `sessionTokenBudget` counts, so whatever is added to them must be added to

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcRequest};
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
@@ -14,11 +15,12 @@ use super::in_flight::{InFlight, MAX_IN_FLIGHT, Owner};
 use super::lane::Protocol;
 use super::meta::Meta;
 use super::notify::ClientNotifier;
+use super::peer::Peer;
 use super::tool_call::Call;
 use crate::app::App;
 use crate::calls::outcome::INVALID_PARAMS;
 use crate::calls::{CallContext, Era};
-use crate::child::Status;
+use crate::child::{ChildReply, Client, Status};
 use crate::listing::list::{self, ListRequest};
 use crate::session::Session;
 use crate::wire::envelope::{self, INTERNAL_ERROR, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, Text};
@@ -34,6 +36,7 @@ pub(super) struct Front {
     pub(super) app: Arc<App>,
     pub(super) session: Arc<Session>,
     pub(super) notifier: Arc<ClientNotifier>,
+    pub(super) peer: Peer,
     pub(super) out: Outbox,
     pub(super) in_flight: InFlight,
     pub(super) protocol: Protocol,
@@ -54,8 +57,16 @@ impl Front {
     pub(super) async fn line(&self, line: &[u8]) {
         match envelope::read(line) {
             Incoming::Nothing => {}
-            // No request of ours is open that rmcp does not know of.
-            Incoming::Answer => self.tell_rmcp(line).await,
+            Incoming::Answer { id, result, error } => {
+                let bytes = |raw: &RawValue| Bytes::copy_from_slice(raw.get().as_bytes());
+                let reply = || match (error, result) {
+                    (Some(error), _) => ChildReply::Error(bytes(error)),
+                    (None, result) => ChildReply::Result(result.map(bytes).unwrap_or_default()),
+                };
+                if !id.is_some_and(|id| self.peer.answer(id, reply)) {
+                    self.tell_rmcp(line).await;
+                }
+            }
             Incoming::Invalid { id, code, message } => self.error(id, code, message).await,
             Incoming::Notification { method, params } => self.notification(&method, params, line).await,
             Incoming::Request { id, method, params } => {
@@ -78,7 +89,11 @@ impl Front {
 
     async fn notification(&self, method: &str, params: Option<&RawValue>, line: &[u8]) {
         match method {
-            "notifications/initialized" => self.notifier.ready(),
+            "notifications/initialized" => {
+                self.notifier.ready();
+                self.peer.ready();
+            }
+            "notifications/roots/list_changed" => self.app.children().roots_changed(),
             "notifications/cancelled" => {
                 let members = params.and_then(|params| Members::parse(params.get()).ok()).unwrap_or_default();
                 let owner = members.last("requestId").and_then(|id| self.in_flight.cancel(id.get()));
@@ -102,6 +117,9 @@ impl Front {
             // rmcp sees the same fault and says so itself.
             Err(_) => Era::Modern,
         };
+        if era == Era::Modern {
+            self.peer.meet(|| meta.capabilities());
+        }
         let request = Request { id, params, meta: &meta, era };
         match method {
             "tools/list" => self.list(request).await,
@@ -137,6 +155,7 @@ impl Front {
             app: self.app.clone(),
             session: (era == Era::Handshake).then(|| self.session.clone()),
             era,
+            client: (era == Era::Handshake).then(|| Arc::new(self.peer.clone()) as Arc<dyn Client>),
             progress: None,
             cancelled,
         }
@@ -164,6 +183,7 @@ impl Front {
     async fn initialize(&self, id: &str, params: Option<&RawValue>) {
         match handshake::initialize(params) {
             Ok((result, client)) => {
+                self.peer.greet(client.capabilities());
                 self.protocol.set_client(client);
                 self.out.send(Frame::result(id, [result.into()])).await;
             }

@@ -59,6 +59,11 @@ pub(super) struct Client {
 }
 
 impl Client {
+    /// What it declared.
+    pub(super) fn capabilities(&self) -> Option<&RawValue> {
+        Members::parse(self.params.get()).ok()?.last("capabilities")
+    }
+
     /// Its parameters as rmcp's type, under the version that was agreed on. `None`: they lack what rmcp insists on,
     /// which costs a lenient client nothing that this server offers.
     pub(super) fn for_rmcp(&self) -> Option<InitializeRequestParams> {

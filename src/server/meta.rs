@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::calls::Era;
 use crate::calls::approval::TOKEN_KEY;
+use crate::child::Capabilities;
 use evokore_catalog::members::Members;
 
 /// The revision whose requests stand alone.
@@ -69,6 +70,12 @@ impl<'a> Meta<'a> {
 
     fn text(&self, key: &str) -> Option<String> {
         serde_json::from_str(self.0.last(&format!("{RESERVED}{key}"))?.get()).ok()
+    }
+
+    /// What the client offers for this request.
+    pub(super) fn capabilities(&self) -> Capabilities {
+        let declared = self.0.last(&format!("{RESERVED}clientCapabilities"));
+        declared.map(|raw| Capabilities::of(raw.get())).unwrap_or_default()
     }
 
     /// The client's progress token, a text or a whole number, as it came.

@@ -2,7 +2,7 @@
 //!
 //! [`run`] opens the streams, answers the client, starts the child servers once the client has been answered, and
 //! ends with everything it has started. `front` deals with each line, `handshake` with greetings, `tool_call` with
-//! calls, `lane` and `handler` are rmcp's side, `notify` tells of changes.
+//! calls, `peer` asks the client for what children want of it, `lane` and `handler` are rmcp's side, `notify` tells of changes.
 
 mod front;
 mod handler;
@@ -11,6 +11,7 @@ mod in_flight;
 mod lane;
 mod meta;
 mod notify;
+mod peer;
 mod stdio;
 mod tool_call;
 
@@ -33,6 +34,7 @@ use handler::Handler;
 use in_flight::InFlight;
 use lane::Protocol;
 use notify::{ClientNotifier, Subscribers};
+use peer::Peer;
 use stdio::Streams;
 
 /// Longest line of the client, in bytes.
@@ -91,6 +93,8 @@ pub async fn serve(
     let session = Session::new(notifier.clone());
     notifier.set_session(&session);
     app.add_session(&session);
+    let peer = Peer::new(out.clone());
+    app.set_client(Arc::new(peer.clone()));
     let subscribers = Subscribers::new(app.settings.debounce);
     app.set_modern(subscribers.clone());
 
@@ -98,7 +102,7 @@ pub async fn serve(
     let handler = Handler { app: app.clone(), subscribers };
     let protocol = Protocol::new(handler, out.clone(), in_flight.clone());
 
-    let front = Front { app: app.clone(), session, notifier, out: out.clone(), in_flight, protocol };
+    let front = Front { app: app.clone(), session, notifier, peer, out: out.clone(), in_flight, protocol };
     let boot = Boot::new(app, start_children);
     let (since, listens) = tokio::select! {
         biased;

@@ -38,7 +38,14 @@ pub enum Incoming<'a> {
         params: Option<&'a RawValue>,
     },
     /// An answer to a request of ours.
-    Answer,
+    Answer {
+        /// The id's JSON text, if it is one.
+        id: Option<&'a str>,
+        /// What it was answered with.
+        result: Option<&'a RawValue>,
+        /// Why it was not; counts before a result.
+        error: Option<&'a RawValue>,
+    },
     /// Neither; to be answered with an error.
     Invalid {
         /// The id to answer, if one could be read.
@@ -79,11 +86,10 @@ fn classify<'a>(members: &Members<'a>) -> Incoming<'a> {
         return invalid("`jsonrpc` must be \"2.0\"");
     }
     let Some(method) = members.last("method") else {
-        let is_answer = members.last("result").is_some() || members.last("error").is_some();
-        return if is_answer {
-            Incoming::Answer
-        } else {
-            invalid("there is neither `method` nor `result` nor `error`")
+        let error = members.last("error").filter(|error| error.get() != "null");
+        return match (members.last("result"), error) {
+            (None, None) => invalid("there is neither `method` nor `result` nor `error`"),
+            (result, error) => Incoming::Answer { id: valid_id, result, error },
         };
     };
     let method = match serde_json::from_str::<Text<'_>>(method.get()) {
@@ -124,7 +130,10 @@ mod tests {
             Incoming::Notification { method, params } => {
                 format!("notification {method} {}", params.map_or("-", RawValue::get))
             }
-            Incoming::Answer => "answer".into(),
+            Incoming::Answer { id, result, error } => {
+                let told = |raw: Option<&RawValue>| raw.map_or("-", RawValue::get).to_owned();
+                format!("answer {} {} {}", id.unwrap_or("-"), told(result), told(error))
+            }
             Incoming::Invalid { id, code, .. } => format!("invalid {} {code}", id.unwrap_or("-")),
         }
     }
@@ -144,7 +153,9 @@ mod tests {
                 r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":null}"#,
                 "notification notifications/initialized -",
             ),
-            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "answer"),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{ "a":1.0}}"#, r#"answer 1 { "a":1.0} -"#),
+            (r#"{"jsonrpc":"2.0","id":"x","result":1,"error":null}"#, r#"answer "x" 1 -"#),
+            (r#"{"jsonrpc":"2.0","id":null,"error":{"code":1}}"#, r#"answer - - {"code":1}"#),
             (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "invalid - -32600"),
             (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, "invalid - -32600"),
             (r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#, "invalid - -32600"),

@@ -29,6 +29,12 @@ impl Frame {
         Frame(vec![format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"{params}}}\n").into()])
     }
 
+    /// A request of ours; `id` is JSON, `params` a JSON object.
+    pub fn request(id: &str, method: &str, params: Bytes) -> Frame {
+        let head = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":");
+        Frame(vec![head.into(), params, Bytes::from_static(b"}\n")])
+    }
+
     fn member(id: &str, name: &str, segments: impl IntoIterator<Item = Bytes>) -> Frame {
         let mut frame = vec![Bytes::from(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{name}\":"))];
         frame.extend(segments);

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use evokore_catalog::server::{Rate, RateLimit};
 use serde_json::value::RawValue;
-use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::app::App;
-use crate::calls::{CallContext, CallRequest, Era};
+use crate::calls::{CallContext, CallRequest};
 use crate::catalog::CATALOG;
 use crate::settings::Settings;
 use crate::skills::Library;
@@ -152,7 +151,7 @@ async fn a_call_over_the_limit_keeps_its_approval() {
     let limited = |spec: &ServerSpec| ServerSpec { rate_limit: (spec.id == "fs").then_some(limit), ..*spec };
     let specs: Vec<ServerSpec> = CATALOG.servers.iter().map(limited).collect();
     Arc::get_mut(&mut app).unwrap().rate_limits = RateLimits::new(&specs);
-    let ctx = CallContext { app, session: None, era: Era::Modern, progress: None, cancelled: CancellationToken::new() };
+    let ctx = CallContext::alone(app);
     let call = async |arguments: String| {
         let arguments: Box<RawValue> = serde_json::from_str(&arguments).unwrap();
         let request = CallRequest { name: "fs_write_file", arguments: Some(&arguments), others: None, meta: None };

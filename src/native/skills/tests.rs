@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use serde_json::{Map, Value, json};
-use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
+use crate::calls::CallContext;
 use crate::calls::outcome::Outcome;
-use crate::calls::{CallContext, Era};
 use crate::catalog::{CATALOG, NativeTool};
 use crate::native;
 use crate::settings::Settings;
@@ -18,7 +17,7 @@ use crate::skills::tests::{Folder, compiled};
 fn context(library: Library) -> CallContext {
     let (settings, _) = Settings::resolve(&CATALOG, &|_| None).unwrap();
     let app: Arc<App> = App::new(settings, library);
-    CallContext { app, session: None, era: Era::Modern, progress: None, cancelled: CancellationToken::new() }
+    CallContext::alone(app)
 }
 
 async fn call(ctx: &CallContext, tool: NativeTool, arguments: Value) -> Value {

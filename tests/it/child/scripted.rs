@@ -89,7 +89,7 @@ pub(super) fn connect(max_line: usize) -> (Connection, Child, Arc<Stats>) {
     let (child, near) = Child::new();
     let (reader, writer) = tokio::io::split(near);
     let stats = Arc::new(Stats::default());
-    (Connection::open("s", reader, writer, max_line, stats.clone()), child, stats)
+    (Connection::open("s", reader, writer, max_line, stats.clone(), no_sink()), child, stats)
 }
 
 /// A call of `tool` without arguments.

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod approval;
+mod asks;
 mod bytes;
 mod calls;
 mod descriptors;

@@ -14,6 +14,10 @@
   replay=FILE  answers what FILE says, byte for byte. Its lines: a method, for a call ` ` and the tool, for a page ` ` and
                the cursor; a tab; members of the answer. What FILE does not say is answered as ever. Writes every line
                that it hears to FILE.heard
+  asks         has a tool `ask`: sends the request that its arguments `method` and `params` are, and answers with the
+               answer; with `leave` it answers without waiting for it, with `regret` it takes the request back when the
+               next message comes
+  roots        asks for the roots as soon as it is initialized
   secret=TEXT  nothing: a secret among the arguments
 
 Tool `about` tells about the process, `echo` gives its arguments back, `huge` as many megabytes as asked for.
@@ -28,6 +32,9 @@ import time
 
 HABITS = set(sys.argv[1:])
 GROWN = []
+# What it knows of its client: what it was told, the notifications it got, and the answers to its own requests.
+CLIENT = {"capabilities": None, "heard": [], "answers": {}}
+BACKLOG = []
 
 
 def start():
@@ -63,12 +70,10 @@ def habit(name):
     return next((text.split("=", 1)[1] for text in HABITS if text.startswith(name + "=")), None)
 
 
-def replay(method, params, line):
+def replay(method, params):
     """The members of the answer that the file of `replay` has."""
     if not habit("replay"):
         return None
-    with open(habit("replay") + ".heard", "ab") as heard:
-        heard.write(line)
     which = params.get("name") or params.get("cursor") if isinstance(params, dict) else None
     key = ("%s %s" % (method, which) if which else str(method)).encode()
     with open(habit("replay"), "rb") as file:
@@ -77,6 +82,7 @@ def replay(method, params, line):
 
 def tools():
     more = ["progress", "wait", "grow", "nap"] + GROWN if "more" in HABITS else []
+    more += ["ask"] if "asks" in HABITS else []
     return [{"name": name, "inputSchema": {"type": "object"}} for name in ["about", "echo", "huge"] + more]
 
 
@@ -111,11 +117,51 @@ def call(name, arguments, grandchild):
         os.close(1)
         time.sleep(600)
     if name == "about":
-        facts = {"pid": os.getpid(), "grandchild": grandchild, "env": dict(os.environ), "cwd": os.getcwd(), "argv": sys.argv}
+        facts = {"client": CLIENT, "pid": os.getpid(), "grandchild": grandchild, "env": dict(os.environ), "cwd": os.getcwd(), "argv": sys.argv}
         return {"structuredContent": facts, "content": []}
+    if name == "ask":
+        return {"structuredContent": {"answer": ask(**arguments)}, "content": []}
     if name == "huge":
         return {"content": [{"type": "text", "text": "h" * int(arguments["megabytes"] * 1e6)}]}
     return {"content": [{"type": "text", "text": json.dumps(arguments, ensure_ascii=False)}]}
+
+
+def ask(method, params=None, leave=False, regret=False):
+    """Asks the client; what comes before the answer is dealt with later."""
+    id = "%s %d" % (method, ask.asked)
+    ask.asked += 1
+    send({"jsonrpc": "2.0", "id": id, "method": method, **({} if params is None else {"params": params})})
+    if regret:
+        BACKLOG.append(next(received()))
+        send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+    if leave or regret:
+        return None
+    for message in received():
+        if message.get("id") == id and "method" not in message:
+            return message
+        BACKLOG.append(message)
+
+
+ask.asked = 0
+
+
+def received():
+    """The messages that come."""
+    for line in sys.stdin.buffer:
+        if habit("replay"):
+            with open(habit("replay") + ".heard", "ab") as heard:
+                heard.write(line)
+        yield json.loads(line)
+
+
+def messages():
+    """The messages that came and were put off, and then those that come."""
+    while True:
+        yield from iter(lambda: BACKLOG.pop(0) if BACKLOG else None, None)
+        message = next(received(), None)
+        if message is None:
+            return
+        yield message
 
 
 def first_time():
@@ -131,17 +177,23 @@ def main():
     grandchild = start()
     while habit("late") and not os.path.exists(habit("late")):
         time.sleep(0.01)
-    for line in sys.stdin.buffer:
-        message = json.loads(line)
+    for message in messages():
         method, params = message.get("method"), message.get("params", {})
-        members = replay(method, params, line)
+        if method is None:
+            CLIENT["answers"][message["id"]] = message
+            continue
+        members = replay(method, params)
         if "id" not in message:
+            CLIENT["heard"].append(method)
+            if method == "notifications/initialized" and "roots" in HABITS:
+                ask("roots/list", leave=True)
             continue
         if members is not None:
             sys.stdout.buffer.write(b'{"jsonrpc":"2.0","id":%d,%s}\n' % (message["id"], members))
             sys.stdout.buffer.flush()
             continue
         if method == "initialize":
+            CLIENT["capabilities"] = params["capabilities"]
             version = params["protocolVersion"]
             result = {"protocolVersion": version, "capabilities": {"tools": {"listChanged": True}}, "serverInfo": {"name": "test", "version": "1"}}
         elif method == "tools/list":

@@ -1,0 +1,143 @@
+//! The requests of one child that its client has not answered yet. Bounded; each ends: with the answer, a time-out, the
+//! child's own cancellation, the end of the calls it may belong to, or the child's end.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::call::ChildReply;
+use super::client::{INTERNAL_ERROR, Question, Topic, error, missing, silent};
+use super::connection::Shared;
+use super::frames;
+use super::pending::Pending;
+
+/// Questions that one child may have open.
+const MAX_OPEN: usize = 32;
+/// For the roots a client need not ask anybody.
+const ROOTS: Duration = Duration::from_secs(5);
+/// For a question that belongs to no call. The others may take as long as their call.
+const UNBIDDEN: Duration = Duration::from_secs(300);
+
+/// The open questions of one connection. Its lock is never held across an await.
+#[derive(Debug, Default)]
+pub(super) struct Questions {
+    open: Mutex<Vec<Open>>,
+    /// How many; looked at after every call.
+    count: AtomicUsize,
+    /// The child's end.
+    end: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Open {
+    /// The child's id for it, as it came.
+    id: Bytes,
+    /// The newest call when it was asked: this one or an older one is what it is for.
+    call: Option<u64>,
+    stop: CancellationToken,
+}
+
+impl Questions {
+    /// Whether the client is being asked something.
+    pub(super) fn any(&self) -> bool {
+        self.count.load(Relaxed) > 0
+    }
+
+    /// The child takes question `id` back.
+    pub(super) fn withdraw(&self, id: &[u8]) {
+        if let Some(open) = self.remove(id) {
+            open.stop.cancel();
+        }
+    }
+
+    /// Stops what was asked for calls of which none is left.
+    pub(super) fn settle(&self, pending: &Pending) {
+        if self.any() {
+            let over = |open: &&Open| open.call.is_some_and(|newest| !pending.has_call_up_to(newest));
+            self.table().iter().filter(over).for_each(|open| open.stop.cancel());
+        }
+    }
+
+    /// Stops everything, for good.
+    pub(super) fn end(&self) {
+        self.end.cancel();
+    }
+
+    /// Takes a question; `None` if it cannot be asked besides those that are open.
+    fn insert(&self, id: &Bytes, call: Option<u64>) -> Option<CancellationToken> {
+        let mut table = self.table();
+        if table.len() >= MAX_OPEN || table.iter().any(|open| open.id == id) {
+            return None;
+        }
+        let stop = self.end.child_token();
+        // A copy: the id is part of a line that may be long.
+        table.push(Open { id: Bytes::copy_from_slice(id), call, stop: stop.clone() });
+        self.count.store(table.len(), Relaxed);
+        Some(stop)
+    }
+
+    fn remove(&self, id: &[u8]) -> Option<Open> {
+        let mut table = self.table();
+        let at = table.iter().position(|open| open.id == id)?;
+        let open = table.swap_remove(at);
+        self.count.store(table.len(), Relaxed);
+        Some(open)
+    }
+
+    fn table(&self) -> MutexGuard<'_, Vec<Open>> {
+        // No code that could panic runs under the lock, so a poisoned table is consistent.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Deals with request `id` of the child: asks the client of the newest call, without a call that of the process, and
+/// answers the child. Returns at once. The handshake era does not say which call a request is for.
+pub(super) fn ask(shared: &Arc<Shared>, id: Bytes, topic: Topic, params: Option<Bytes>) {
+    let question = Question { topic, params };
+    let (client, call) = match shared.pending.newest_call() {
+        Some((client, call)) => (Some(client), Some(call)),
+        None => (shared.sink.client(), None),
+    };
+    let Some(client) = client else { return answer(shared, &id, &missing(topic.method())) };
+    if let Some(refusal) = client.refusal(&question) {
+        return answer(shared, &id, &refusal);
+    }
+    let Some(stop) = shared.questions.insert(&id, call) else {
+        let message = format!("{MAX_OPEN} requests are open, or one with this id is");
+        return answer(shared, &id, &error(INTERNAL_ERROR, &message));
+    };
+    let shared = shared.clone();
+    tokio::spawn(async move {
+        let reply = tokio::select! {
+            biased;
+            () = stop.cancelled() => error(INTERNAL_ERROR, "the call that this is for has ended"),
+            reply = patiently(topic, call.is_some(), client.ask(question)) => reply,
+        };
+        // What the child has taken back gets no answer.
+        if shared.questions.remove(&id).is_some() {
+            shared.pending.touch();
+            let _ = shared.outgoing.send(frames::reply(&id, &reply)).await;
+        }
+    });
+}
+
+async fn patiently(topic: Topic, has_call: bool, answer: impl Future<Output = ChildReply>) -> ChildReply {
+    let limit = match topic {
+        Topic::Roots => ROOTS,
+        _ if has_call => return answer.await,
+        _ => UNBIDDEN,
+    };
+    timeout(limit, answer).await.unwrap_or_else(|_| silent(limit))
+}
+
+/// Answers at once. The reader never waits for the writer: a child that floods us with requests and does not read loses
+/// the answers to them.
+pub(super) fn answer(shared: &Shared, id: &[u8], reply: &ChildReply) {
+    if shared.outgoing.try_send(frames::reply(id, reply)).is_err() {
+        shared.stats.stray();
+    }
+}
