@@ -119,15 +119,6 @@ impl Children {
         Ok(())
     }
 
-    /// Tells the children that the client's roots have changed.
-    pub fn roots_changed(&self) {
-        for server in &self.shared.servers {
-            if let Phase::Up(connection) = server.phase() {
-                connection.roots_changed();
-            }
-        }
-    }
-
     /// Every configured server, in configured order.
     pub fn status(&self) -> Vec<ChildStatus> {
         self.shared.servers.iter().map(|server| ChildStatus::of(server)).collect()

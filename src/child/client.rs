@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
+use tokio::sync::watch;
 
 use super::call::ChildReply;
 use evokore_catalog::members::Members;
@@ -84,11 +85,21 @@ pub trait Client: fmt::Debug + Send + Sync {
         self.capabilities().refusal(question)
     }
 
+    /// What it says to every child.
+    fn news(&self) -> watch::Receiver<News>;
+
     /// Asks.
     fn ask(&self, question: Question) -> Answering;
 
     /// Passes a notification of a child on; `params` as they came. Never waits: a client that does not read misses it.
     fn tell(&self, method: &'static str, params: Option<&[u8]>);
+}
+
+/// What a client says to all its servers. Children hear of it as long as they run, and when they start again.
+#[derive(Debug, Clone, Default)]
+pub struct News {
+    /// How often the roots have changed.
+    pub roots: u64,
 }
 
 /// What a client offers to its servers, as the JSON object that it declared, reduced to what evokore passes on.

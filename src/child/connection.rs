@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::boot::ChildSink;
 use super::call::{ChildCall, ChildReply, ProgressSender};
-use super::client::{Capabilities, Client};
+use super::client::Client;
 use super::error::{ChildError, quoted};
 use super::frames;
 use super::incoming::Incoming;
@@ -57,8 +57,6 @@ pub(super) struct Shared {
     pub(super) sink: Arc<dyn ChildSink>,
     /// What the child asks its clients.
     pub(super) questions: Questions,
-    /// What it was told that they offer.
-    pub(super) told: OnceLock<Arc<Capabilities>>,
     /// The child says that its tools changed. Set before the signal is given.
     pub(super) stale: AtomicBool,
     pub(super) relist: Notify,
@@ -89,7 +87,6 @@ impl Connection {
             stats,
             sink,
             questions: Questions::default(),
-            told: OnceLock::new(),
             stale: AtomicBool::new(false),
             relist: Notify::new(),
             ended: CancellationToken::new(),
@@ -140,18 +137,17 @@ impl Connection {
         }
     }
 
-    /// Tells the child that the roots have changed, if it was told that it would be. A child that does not read its
-    /// stdin misses it.
-    pub(super) fn roots_changed(&self) {
-        if self.shared.told.get().is_some_and(|told| told.tells_roots()) {
-            let _ = self.shared.outgoing.try_send(frames::notification("notifications/roots/list_changed"));
-        }
+    /// The client of the process.
+    pub(super) fn client(&self) -> Option<Arc<dyn Client>> {
+        self.shared.sink.client()
     }
 
-    /// What the client of the process offers; from now on that is what the child was told.
-    pub(super) fn introduce(&self) -> Arc<Capabilities> {
-        let offers = || self.shared.sink.client().map(|client| client.capabilities()).unwrap_or_default();
-        self.shared.told.get_or_init(offers).clone()
+    /// Waits until the connection is of no use any more.
+    pub(super) async fn over(&self) {
+        tokio::select! {
+            () = self.shared.ended.cancelled() => {}
+            () = self.shared.abandon.cancelled() => {}
+        }
     }
 
     /// Sends a finished frame.

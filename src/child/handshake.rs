@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::connection::Connection;
 use super::error::{ChildError, quoted};
 use super::frames;
+use super::news;
 use super::tools::{Listing, Pages};
 
 /// The version we ask for.
@@ -34,11 +35,15 @@ pub(super) async fn initialize(
     limit: Duration,
 ) -> Result<Hello, ChildError> {
     let info = json!({"name": format!("evokore-proxy-{id}"), "version": env!("CARGO_PKG_VERSION")});
-    let offers = connection.introduce();
+    let client = connection.client();
+    let offers = client.as_ref().map(|client| client.capabilities()).unwrap_or_default();
     let params =
         format!(r#"{{"protocolVersion":"{PREFERRED}","capabilities":{},"clientInfo":{info}}}"#, offers.as_json());
     let result = connection.request("initialize", &params, limit).await?;
     let hello = read_hello(&result).map_err(|what| ChildError::Protocol { id, what })?;
+    if let Some(client) = client {
+        news::follow(connection, &*client, &offers);
+    }
     connection.send(frames::notification("notifications/initialized")).await?;
     Ok(hello)
 }

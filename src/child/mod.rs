@@ -32,6 +32,7 @@ mod handshake;
 mod incoming;
 mod launch;
 mod message;
+mod news;
 mod pending;
 mod process;
 mod programs;
@@ -48,7 +49,7 @@ mod tools;
 
 pub use boot::{ChildSink, Children};
 pub use call::{ChildCall, ChildReply, ProgressSender};
-pub use client::{Answering, Capabilities, Client, Question, Topic};
+pub use client::{Answering, Capabilities, Client, News, Question, Topic};
 pub use connection::{Connection, Patience};
 pub use error::{ChildError, Size};
 #[cfg(unix)]

@@ -93,7 +93,7 @@ impl Front {
                 self.notifier.ready();
                 self.peer.ready();
             }
-            "notifications/roots/list_changed" => self.app.children().roots_changed(),
+            "notifications/roots/list_changed" => self.peer.roots_changed(),
             "notifications/cancelled" => {
                 let members = params.and_then(|params| Members::parse(params.get()).ok()).unwrap_or_default();
                 let owner = members.last("requestId").and_then(|id| self.in_flight.cancel(id.get()));

@@ -8,7 +8,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 
-use crate::child::{Answering, Capabilities, ChildReply, Client, Question};
+use crate::child::{Answering, Capabilities, ChildReply, Client, News, Question};
 use crate::wire::envelope::{INTERNAL_ERROR, METHOD_NOT_FOUND};
 use crate::wire::frame::Frame;
 use crate::wire::outbox::Outbox;
@@ -27,6 +27,7 @@ struct Shared {
     out: Outbox,
     /// The client has sent `notifications/initialized`; before it nothing is asked (basic/lifecycle, Initialization).
     ready: watch::Sender<bool>,
+    news: watch::Sender<News>,
     state: Mutex<State>,
 }
 
@@ -42,7 +43,8 @@ struct State {
 
 impl Peer {
     pub(super) fn new(out: Outbox) -> Peer {
-        Peer { shared: Arc::new(Shared { out, ready: watch::Sender::new(false), state: Mutex::default() }) }
+        let (ready, news) = (watch::Sender::new(false), watch::Sender::default());
+        Peer { shared: Arc::new(Shared { out, ready, news, state: Mutex::default() }) }
     }
 
     /// The client shakes hands and declares `capabilities`.
@@ -60,6 +62,11 @@ impl Peer {
     /// The client may be asked from now on.
     pub(super) fn ready(&self) {
         self.shared.ready.send_replace(true);
+    }
+
+    /// The client's roots have changed.
+    pub(super) fn roots_changed(&self) {
+        self.shared.news.send_modify(|news| news.roots += 1);
     }
 
     /// Takes an answer of the client. False if it is for no request of ours.
@@ -112,6 +119,10 @@ impl Client for Peer {
             return Some(error(METHOD_NOT_FOUND, &format!("the client takes no requests, so no {method}")));
         }
         self.capabilities().refusal(question)
+    }
+
+    fn news(&self) -> watch::Receiver<News> {
+        self.shared.news.subscribe()
     }
 
     fn ask(&self, question: Question) -> Answering {
