@@ -1,5 +1,7 @@
 //! The command line: commands, options, and what `--help` says.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 const ABOUT: &str = "One MCP server in front of them all: a compiled, measured, guarded tool surface";
@@ -51,6 +53,9 @@ pub(crate) enum Command {
     /// Register evokore in a client's configuration
     #[command(after_help = INIT_EXAMPLES)]
     Init(InitArguments),
+    /// Take servers of another program into the configuration
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import(ImportArguments),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  evokore completions bash > ~/.local/share/bash-completion/completions/evokore")]
     Completions {
@@ -257,4 +262,31 @@ pub(crate) enum Scope {
     Project,
     /// You, everywhere
     User,
+}
+
+const IMPORT_EXAMPLES: &str = "\
+Reads the files of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Codex, Gemini CLI, Cline, OpenCode, Zed and
+Continue. Adds their servers to mcp.config.json and keeps everything else in it as it stands, comments too; what was
+there is kept beside it as `<file>.bak`. Says what is different from the file, and never shows a secret.
+
+Examples:
+  evokore import ~/.claude.json --dry-run
+  evokore import .vscode/mcp.json
+  evokore import ~/.codex/config.toml --stdout";
+
+/// `evokore import`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// The other program's file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Put servers in the place of configured ones that have the same id
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print the entries alone, with variables in place of secrets, and write nothing
+    #[arg(long, conflicts_with_all = ["dry_run", "replace"])]
+    pub(crate) stdout: bool,
 }

@@ -6,6 +6,7 @@ mod call;
 mod client;
 mod completions;
 mod doctor;
+mod import;
 mod init;
 mod live;
 mod output;
@@ -102,6 +103,7 @@ fn command(arguments: Vec<OsString>) -> Result<Exit, Failure> {
         Command::Approvals(arguments) => approvals::run(arguments, out),
         Command::Doctor(arguments) => doctor::run(arguments, &loaded, out),
         Command::Init(arguments) => init::run(arguments, out),
+        Command::Import(arguments) => import::run(arguments, out),
         Command::Completions { shell } => completions::run(*shell, out),
         Command::Version { json } => version::run(*json, out),
     }

@@ -88,6 +88,11 @@ pub(crate) fn complain(failure: &Failure) {
     let _ = writeln!(std::io::stderr(), "{failure}");
 }
 
+/// Writes `text` to stderr, beside an answer on stdout that another program reads.
+pub(crate) fn say(text: &str) {
+    let _ = write!(std::io::stderr(), "{text}");
+}
+
 /// A progress line on stderr that the next one replaces; only where a person looks at it.
 #[derive(Debug)]
 pub(crate) struct Progress {

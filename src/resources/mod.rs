@@ -3,7 +3,7 @@
 //! What is listed can be read, and nothing else: URIs are looked up, never joined to a path. Answers have the shape of
 //! the protocol; `server` hands them to rmcp.
 
-mod redact;
+pub(crate) mod redact;
 mod server;
 #[cfg(test)]
 mod tests;

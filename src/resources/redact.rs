@@ -154,7 +154,8 @@ const SECRET_WORDS: [&str; 24] = [
     "connection",
 ];
 
-fn is_secret_name(name: &str) -> bool {
+/// Whether what is called `name` is secret.
+pub(crate) fn is_secret_name(name: &str) -> bool {
     let lower = name.to_lowercase();
     let in_one_word = ["apikey", "token", "secret", "passw", "credential"].iter().any(|word| lower.contains(word));
     in_one_word || evokore_catalog::search::words(name).any(|word| SECRET_WORDS.contains(&word.to_lowercase().as_str()))
@@ -200,7 +201,7 @@ const KEY_STARTS: [&str; 24] = [
 ];
 
 /// Whether `word` is a well-known kind of key, a UUID, or has a long run in which letters and digits mix.
-fn is_random(word: &str) -> bool {
+pub(crate) fn is_random(word: &str) -> bool {
     if word.len() >= 12 && KEY_STARTS.iter().any(|start| word.starts_with(start)) {
         return true;
     }

@@ -132,6 +132,11 @@ impl ClientFile {
         file.sync_all()
     }
 
+    /// Whether there is no such file yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.bytes.is_none()
+    }
+
     /// Where it lies.
     pub(crate) fn path(&self) -> &Path {
         &self.path

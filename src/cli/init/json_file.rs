@@ -28,7 +28,7 @@ const OPTIONS: ParseOptions = ParseOptions {
 /// The text is no JSON, or has something else where the entry belongs.
 pub(crate) fn merge(text: &str, key: &str, typed: bool, entry: &Entry) -> Result<Merged, Refusal> {
     check(text, key)?;
-    let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| broken(text, &error))?;
+    let root = tree(text)?;
     let servers = root.object_value_or_set().object_value_or_set(key);
     let change = match servers.object_value(NAME) {
         None => {
@@ -43,6 +43,33 @@ pub(crate) fn merge(text: &str, key: &str, typed: bool, entry: &Entry) -> Result
         text.push('\n');
     }
     Ok(Merged { text, change })
+}
+
+/// The value that `text` stands for; `null` for one that is empty.
+///
+/// # Errors
+/// The text is no JSON.
+pub(crate) fn parse(text: &str) -> Result<serde_json::Value, Refusal> {
+    tree(text)?;
+    Ok(literal(text))
+}
+
+/// `text` as a tree to edit.
+///
+/// # Errors
+/// The text is no JSON.
+pub(crate) fn tree(text: &str) -> Result<CstRootNode, Refusal> {
+    CstRootNode::parse(text, &OPTIONS).map_err(|error| broken(text, &error))
+}
+
+/// Refuses texts in which a member of `keys` is no object, or stands twice.
+pub(crate) fn check_objects(text: &str, keys: &[&str]) -> Result<(), Refusal> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).map_err(|error| broken(text, &error))?;
+    match &parsed.value {
+        None => Ok(()),
+        Some(Value::Object(root)) => keys.iter().try_for_each(|key| member(text, root, key).map(|_| ())),
+        Some(other) => Err(Refusal::at(text, other.start(), "an object is expected here")),
+    }
 }
 
 /// Refuses texts that have something else where the entry belongs.

@@ -1,9 +1,9 @@
 //! `evokore init`: writes evokore's entry into a client's configuration and leaves the rest of it alone.
 
 mod clients;
-mod entry;
-mod file;
-mod json_file;
+pub(super) mod entry;
+pub(super) mod file;
+pub(super) mod json_file;
 mod toml_file;
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 mod commands;
 mod dotenv;
+mod import;
 mod init;
 mod usage;
 
