@@ -11,16 +11,19 @@
 //! client program did wrong is a JSON-RPC error.
 
 pub mod approval;
+mod deferred;
 pub mod outcome;
 pub mod rate_limit;
 pub mod route;
 mod through;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use evokore_catalog::members::Members;
 use evokore_catalog::permission::Access;
+use evokore_catalog::profile::SchemaMode;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
@@ -31,6 +34,7 @@ use crate::listing::merged::ToolRef;
 use crate::native;
 use crate::results::{self, Limit, Page};
 use crate::session::Session;
+use deferred::Expected;
 use outcome::Outcome;
 use route::Route;
 
@@ -130,6 +134,8 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
         }
         Route::Proxied { server, original, access } => {
             let (token, arguments) = approval::take_token(request.arguments);
+            let arguments =
+                arguments.map(|text| expected(ctx, request.name, |it| it.restore(&text)).map_or(text, Cow::Owned));
             let consent = match access {
                 Access::Deny => return Err(route::unknown(&ctx.app, request.name)),
                 Access::Allow => None,
@@ -147,23 +153,37 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 session.touch(request.name);
             }
             let limit = ctx.app.settings.result_tokens(&CATALOG.servers[usize::from(server)], &original);
+            let arguments = arguments.map(|arguments| Bytes::from(arguments.into_owned()));
             let call = ChildCall {
                 tool: original,
-                arguments: arguments.map(|arguments| Bytes::from(arguments.into_owned())),
+                arguments: arguments.clone(),
                 others: request.others.map(bytes),
                 meta: request.meta.map(bytes),
                 progress: ctx.progress.clone(),
                 client: ctx.client.clone(),
                 cancelled: ctx.cancelled.clone(),
             };
-            Ok(match ctx.app.children().call(server, call).await {
+            let reply = match ctx.app.children().call(server, call).await {
                 Ok(ChildReply::Result(bytes)) => Outcome::Result(previewed(&ctx.app, request.name, limit, bytes)),
                 Ok(ChildReply::Error(bytes)) => Outcome::RawError(bytes),
                 // The text names the server.
-                Err(error) => Outcome::error_text(&error.to_string()),
-            })
+                Err(error) => return Ok(Outcome::error_text(&error.to_string())),
+            };
+            Ok(expected(ctx, request.name, |it| it.explained(request.name, arguments.as_deref(), &reply))
+                .unwrap_or(reply))
         }
     }
+}
+
+/// What `look` makes of the arguments that tool `name` expects, for a client that is shown placeholders for them.
+fn expected<T>(ctx: &CallContext, name: &str, look: impl FnOnce(Expected<'_>) -> Option<T>) -> Option<T> {
+    let settings = &ctx.app.settings;
+    let mode = ctx.session.as_ref().map_or(settings.schema_mode, |session| session.schema_mode(settings));
+    if mode != SchemaMode::Deferred {
+        return None;
+    }
+    let merged = ctx.app.merged();
+    look(Expected::read(std::str::from_utf8(merged.find(name)?.described()?).ok()?)?)
 }
 
 /// The result of tool `name`, or a preview where it has more than `limit` tokens.

@@ -17,7 +17,14 @@ struct Played {
 impl Played {
     /// Each line is what is answered, a tab, and members of the answer. Tool `about` is to be among those listed.
     fn start(name: &str, lines: &[String]) -> Option<Played> {
+        Played::start_with(name, lines, &[])
+    }
+
+    fn start_with(name: &str, lines: &[String], variables: &[(&str, &str)]) -> Option<Played> {
         let mut sandbox = Sandbox::new(name);
+        for (variable, value) in variables {
+            sandbox.set(variable, value);
+        }
         let file = sandbox.path("work/played");
         if !sandbox.with_fs_server_that(&[&format!("replay={}", file.display())]) {
             return None;
@@ -245,5 +252,29 @@ fn results_errors_and_arguments_keep_their_bytes() {
             );
             assert_eq!(rest, expected, "modern {is_modern}, through call_tool {is_through}");
         }
+    }
+}
+
+/// A client that was shown a placeholder cannot know better; one that was shown the schema can.
+#[test]
+fn text_is_turned_back_and_refusals_explained_where_schemas_are_deferred() {
+    const TOOL: &str = r#"{"name":"t","inputSchema":{"type":"object","required":["o"],"properties":{"o":{"type":"object"},"s":{"type":"string"}}}}"#;
+    const CALL: &str = r#"{"name":"fs_t","arguments":{"s":"{}","o":"{\"k\": 1.10}"}}"#;
+    const REFUSAL: &str = "tools/call t\t\"error\":{\"code\":-32602,\"message\":\"no\"}";
+    for (mode, heard) in [("deferred", r#"{"s":"{}","o":{"k": 1.10}}"#), ("full", r#"{"s":"{}","o":"{\"k\": 1.10}"}"#)]
+    {
+        let lines = [list(&[TOOL]), REFUSAL.to_owned()];
+        let variables = [("EVOKORE_TOOL_SCHEMA_MODE", mode)];
+        let Some(mut played) = Played::start_with(&format!("bytes-{mode}"), &lines, &variables) else { return };
+        for (id, params) in [("81", CALL.to_owned()), ("82", modern(serde_json::from_str(CALL).unwrap()).to_string())] {
+            let line = played.line(id, "tools/call", &params);
+            assert_eq!(
+                line,
+                format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-32602,\"message\":\"no\"}}}}\n")
+            );
+            assert!(played.heard().contains(&format!(r#""arguments":{heard},"#)), "{mode}: {}", played.heard());
+        }
+        let line = played.line("83", "tools/call", r#"{"name":"fs_t","arguments":{"s":"x"}}"#);
+        assert_eq!(line.contains("`o` is missing; the input schema of `fs_t` is {"), mode == "deferred", "{line}");
     }
 }
