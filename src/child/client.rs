@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::call::ChildReply;
+use super::logging::Level;
 use evokore_catalog::members::Members;
 
 /// JSON-RPC: the other side does not know the method.
@@ -85,8 +86,14 @@ pub trait Client: fmt::Debug + Send + Sync {
         self.capabilities().refusal(question)
     }
 
-    /// What it says to every child.
-    fn news(&self) -> watch::Receiver<News>;
+    /// What it says to every child; only the client of the process does.
+    fn news(&self) -> Option<watch::Receiver<News>> {
+        None
+    }
+
+    /// Passes a log message of server `server` on, if the client wants it; `params` as they came. Never waits. False if
+    /// it was lost.
+    fn log(&self, server: &'static str, params: &[u8]) -> bool;
 
     /// Asks.
     fn ask(&self, question: Question) -> Answering;
@@ -100,6 +107,8 @@ pub trait Client: fmt::Debug + Send + Sync {
 pub struct News {
     /// How often the roots have changed.
     pub roots: u64,
+    /// From which level on it wants log messages, once it has said so.
+    pub level: Option<Level>,
 }
 
 /// What a client offers to its servers, as the JSON object that it declared, reduced to what evokore passes on.

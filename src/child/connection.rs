@@ -19,6 +19,7 @@ use super::client::Client;
 use super::error::{ChildError, quoted};
 use super::frames;
 use super::incoming::Incoming;
+use super::logging::Budget;
 use super::pending::{Answer, Pending};
 use super::questions::Questions;
 use super::stats::Stats;
@@ -55,6 +56,8 @@ pub(super) struct Shared {
     pub(super) stats: Arc<Stats>,
     /// Knows the client of the process.
     pub(super) sink: Arc<dyn ChildSink>,
+    /// Log messages that are passed on.
+    logs: Budget,
     /// What the child asks its clients.
     pub(super) questions: Questions,
     /// The child says that its tools changed. Set before the signal is given.
@@ -86,6 +89,7 @@ impl Connection {
             outgoing,
             stats,
             sink,
+            logs: Budget::default(),
             questions: Questions::default(),
             stale: AtomicBool::new(false),
             relist: Notify::new(),
@@ -266,6 +270,14 @@ impl Shared {
     pub(super) fn mark_changed(&self) {
         self.stale.store(true, Relaxed);
         self.relist.notify_one();
+    }
+
+    /// A log message: for the client of the newest call, without one for that of the process.
+    pub(super) fn log(&self, params: &[u8]) {
+        let client = || self.pending.newest_call().map(|(client, _)| client).or_else(|| self.sink.client());
+        if !self.logs.take(params.len()) || client().is_some_and(|client| !client.log(self.id, params)) {
+            self.stats.drop_log();
+        }
     }
 
     fn gone(&self) -> ChildError {

@@ -26,6 +26,8 @@ pub(super) struct Hello {
     pub(super) protocol: String,
     /// Name and version, as far as it gave them.
     pub(super) server: String,
+    /// It takes `logging/setLevel`.
+    pub(super) logs: bool,
 }
 
 /// Shakes hands; each step may take `limit`.
@@ -41,10 +43,10 @@ pub(super) async fn initialize(
         format!(r#"{{"protocolVersion":"{PREFERRED}","capabilities":{},"clientInfo":{info}}}"#, offers.as_json());
     let result = connection.request("initialize", &params, limit).await?;
     let hello = read_hello(&result).map_err(|what| ChildError::Protocol { id, what })?;
-    if let Some(client) = client {
-        news::follow(connection, &*client, &offers);
-    }
     connection.send(frames::notification("notifications/initialized")).await?;
+    if let Some(client) = client {
+        news::follow(connection, &*client, &offers, hello.logs);
+    }
     Ok(hello)
 }
 
@@ -55,6 +57,8 @@ fn read_hello(result: &[u8]) -> Result<Hello, String> {
         protocol: String,
         #[serde(default, rename = "serverInfo")]
         server: Value,
+        #[serde(default)]
+        capabilities: Value,
     }
     let raw: Raw = serde_json::from_slice(result)
         .map_err(|error| format!("answered `initialize` with something else: {error}"))?;
@@ -64,7 +68,8 @@ fn read_hello(result: &[u8]) -> Result<Hello, String> {
     }
     let field = |name: &str| raw.server.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let server = quoted(&format!("{} {}", field("name"), field("version")), 120);
-    Ok(Hello { protocol: raw.protocol, server })
+    let logs = raw.capabilities.get("logging").is_some_and(Value::is_object);
+    Ok(Hello { protocol: raw.protocol, server, logs })
 }
 
 /// Reads the whole list of tools; each page may take `limit`, all of them together `max_bytes`.

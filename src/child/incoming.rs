@@ -144,7 +144,8 @@ fn dispatch(shared: &Arc<Shared>, message: Message) {
                     client.tell("notifications/elicitation/complete", Some(&params));
                 }
             }
-            // Logging and the other lists of a child are not passed on.
+            ("notifications/message", Some(params)) => shared.log(&params),
+            // The other lists of a child are not passed on.
             _ => {}
         },
         Message::Stray => shared.stats.stray(),

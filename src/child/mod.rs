@@ -31,6 +31,7 @@ mod guard;
 mod handshake;
 mod incoming;
 mod launch;
+mod logging;
 mod message;
 mod news;
 mod pending;
@@ -55,6 +56,7 @@ pub use error::{ChildError, Size};
 #[cfg(unix)]
 pub use guard::{ARGUMENT as GUARD, run as run_guard};
 pub use launch::{LaunchError, Launched, Launcher};
+pub use logging::Level;
 pub use process::{Exit, Group};
 pub use settings::{ChildSettings, Lookup, Names, Say};
 pub use stats::Stats;

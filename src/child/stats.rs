@@ -15,6 +15,7 @@ pub struct Stats {
     heard: AtomicI64,
     noise: AtomicU64,
     stray: AtomicU64,
+    dropped: AtomicU64,
     sample: Mutex<Option<String>>,
 }
 
@@ -38,6 +39,11 @@ impl Stats {
         self.stray.fetch_add(1, Relaxed);
     }
 
+    /// A log message is not passed on, because there are too many or it is too large.
+    pub(super) fn drop_log(&self) {
+        self.dropped.fetch_add(1, Relaxed);
+    }
+
     /// Milliseconds since 1970 of the last message; `None` before the first.
     pub fn last_heard(&self) -> Option<i64> {
         Some(self.heard.load(Relaxed)).filter(|heard| *heard != 0)
@@ -51,6 +57,11 @@ impl Stats {
     /// The first of those lines, shortened.
     pub fn noise_sample(&self) -> Option<String> {
         self.sample.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How many log messages were not passed on, because there were too many or they were too large.
+    pub fn dropped_logs(&self) -> u64 {
+        self.dropped.load(Relaxed)
     }
 
     /// How many messages nobody waited for.

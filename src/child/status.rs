@@ -53,6 +53,9 @@ pub struct ChildStatus {
     /// Messages that nobody waited for: late or second answers.
     #[serde(skip_serializing_if = "is_zero")]
     pub stray_messages: u64,
+    /// Log messages that were lost because there were too many.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub dropped_log_messages: u64,
     /// The end of its stderr, unless it is connected and well.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr_tail: String,
@@ -125,6 +128,7 @@ impl ChildStatus {
             noise_lines: 0,
             noise: None,
             stray_messages: 0,
+            dropped_log_messages: 0,
             stderr_tail: String::new(),
         }
     }
@@ -165,6 +169,7 @@ impl ChildStatus {
             noise_lines: stats.noise_lines(),
             noise: stats.noise_sample(),
             stray_messages: stats.stray_messages(),
+            dropped_log_messages: stats.dropped_logs(),
             stderr_tail: if is_well { String::new() } else { server.tail.last(QUOTED_STDERR) },
         }
     }

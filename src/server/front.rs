@@ -20,7 +20,7 @@ use super::tool_call::Call;
 use crate::app::App;
 use crate::calls::outcome::INVALID_PARAMS;
 use crate::calls::{CallContext, Era};
-use crate::child::{ChildReply, Client, Status};
+use crate::child::{ChildReply, Client, Level, Status};
 use crate::listing::list::{self, ListRequest};
 use crate::session::Session;
 use crate::wire::envelope::{self, INTERNAL_ERROR, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, Text};
@@ -129,6 +129,17 @@ impl Front {
             "server/discover" if era == Era::Modern => {
                 self.out.send(Frame::result(id, [handshake::discover().into()])).await;
             }
+            "logging/setLevel" if era == Era::Handshake => match level(params) {
+                Some(level) => {
+                    self.peer.set_level(level);
+                    self.out.send(Frame::result(id, ["{}".into()])).await;
+                }
+                None => {
+                    let message = "`params.level` must be one of debug, info, notice, warning, error, critical, alert, \
+                                   emergency";
+                    self.error(Some(id), INVALID_PARAMS, message).await;
+                }
+            },
             // rmcp goes on answering what 2026-07-28 has done away with (changelog, removals).
             "logging/setLevel" if era == Era::Modern => {
                 self.error(Some(id), METHOD_NOT_FOUND, "revision 2026-07-28 has no `logging/setLevel`").await;
@@ -269,6 +280,11 @@ fn without_mark(line: &[u8]) -> &[u8] {
 
 fn is_booting(app: &App) -> bool {
     app.server_status().iter().any(|server| server.status == Status::Booting)
+}
+
+fn level(params: Option<&RawValue>) -> Option<Level> {
+    let members = Members::parse(params?.get()).ok()?;
+    Level::of(&serde_json::from_str::<String>(members.last("level")?.get()).ok()?)
 }
 
 fn cursor(params: Option<&RawValue>) -> Result<Option<Cow<'_, str>>, &'static str> {

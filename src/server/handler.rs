@@ -1,6 +1,6 @@
 //! rmcp's side of the front: everything but tools. Each method hands over to a module that does not know rmcp.
 
-#![expect(deprecated, reason = "handshake-era clients still send logging/setLevel")]
+#![expect(deprecated, reason = "clients of the handshake era are told of `logging`")]
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use rmcp::model::{
     CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
     GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SetLevelRequestParams, SubscriptionFilter,
+    ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use serde::de::DeserializeOwned;
@@ -113,11 +113,6 @@ impl ServerHandler for Handler {
     async fn complete(&self, request: CompleteRequestParams, _: RequestContext<RoleServer>) -> Answer<CompleteResult> {
         let reference = serde_json::to_value(&request.r#ref).unwrap_or_default();
         typed(prompts::complete(&self.app, &reference, &request.argument.name, &request.argument.value))
-    }
-
-    async fn set_level(&self, _: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Answer<()> {
-        // No log message is sent to clients, so every level is kept.
-        Ok(())
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

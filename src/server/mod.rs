@@ -9,6 +9,7 @@ mod handler;
 mod handshake;
 mod in_flight;
 mod lane;
+mod log_message;
 mod meta;
 mod notify;
 mod peer;

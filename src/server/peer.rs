@@ -8,7 +8,8 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 
-use crate::child::{Answering, Capabilities, ChildReply, Client, News, Question};
+use super::log_message;
+use crate::child::{Answering, Capabilities, ChildReply, Client, Level, News, Question};
 use crate::wire::envelope::{INTERNAL_ERROR, METHOD_NOT_FOUND};
 use crate::wire::frame::Frame;
 use crate::wire::outbox::Outbox;
@@ -69,6 +70,11 @@ impl Peer {
         self.shared.news.send_modify(|news| news.roots += 1);
     }
 
+    /// The client wants log messages from `level` on.
+    pub(super) fn set_level(&self, level: Level) {
+        self.shared.news.send_modify(|news| news.level = Some(level));
+    }
+
     /// Takes an answer of the client. False if it is for no request of ours.
     pub(super) fn answer(&self, id: &str, reply: impl FnOnce() -> ChildReply) -> bool {
         let Some(id) = number(id) else { return false };
@@ -121,8 +127,15 @@ impl Client for Peer {
         self.capabilities().refusal(question)
     }
 
-    fn news(&self) -> watch::Receiver<News> {
-        self.shared.news.subscribe()
+    fn news(&self) -> Option<watch::Receiver<News>> {
+        Some(self.shared.news.subscribe())
+    }
+
+    fn log(&self, server: &'static str, params: &[u8]) -> bool {
+        let from = self.shared.news.borrow().level.unwrap_or(log_message::DEFAULT);
+        // Unlike requests, log messages may come before the client is ready (basic/lifecycle, Initialization).
+        let frame = self.state().greeted.then(|| log_message::frame(server, params, from)).flatten();
+        frame.is_none_or(|frame| self.shared.out.offer(frame))
     }
 
     fn ask(&self, question: Question) -> Answering {

@@ -53,6 +53,11 @@ impl Outbox {
         let _ = self.queue.try_send(Item::Frame(frame));
     }
 
+    /// Queues a frame that may be lost if there is plenty of room, so that it is in no answer's way. False if not.
+    pub fn offer(&self, frame: Frame) -> bool {
+        self.queue.capacity() > QUEUE / 2 && self.queue.try_send(Item::Frame(frame)).is_ok()
+    }
+
     /// Resolves when what was queued before is written, or the client no longer reads.
     pub async fn flush(&self) {
         let (written, waiting) = oneshot::channel();

@@ -16,6 +16,7 @@ mod leave;
 mod library;
 mod lines;
 mod lists;
+mod logs;
 mod odd;
 mod results;
 mod servers;

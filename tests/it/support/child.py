@@ -18,6 +18,8 @@
                answer; with `leave` it answers without waiting for it, with `regret` it takes the request back when the
                next message comes
   roots        asks for the roots as soon as it is initialized
+  logs         has the capability `logging`, and a tool `log` that sends the messages that its argument `messages` holds,
+               `times` times, and answers
   secret=TEXT  nothing: a secret among the arguments
 
 Tool `about` tells about the process, `echo` gives its arguments back, `huge` as many megabytes as asked for.
@@ -80,9 +82,14 @@ def replay(method, params):
         return next((text.split(b"\t", 1)[1].rstrip(b"\n") for text in file if text.split(b"\t", 1)[0] == key), None)
 
 
+def capabilities():
+    return {"tools": {"listChanged": True}, **({"logging": {}} if "logs" in HABITS else {})}
+
+
 def tools():
     more = ["progress", "wait", "grow", "nap"] + GROWN if "more" in HABITS else []
     more += ["ask"] if "asks" in HABITS else []
+    more += ["log"] if "logs" in HABITS else []
     return [{"name": name, "inputSchema": {"type": "object"}} for name in ["about", "echo", "huge"] + more]
 
 
@@ -119,6 +126,10 @@ def call(name, arguments, grandchild):
     if name == "about":
         facts = {"client": CLIENT, "pid": os.getpid(), "grandchild": grandchild, "env": dict(os.environ), "cwd": os.getcwd(), "argv": sys.argv}
         return {"structuredContent": facts, "content": []}
+    if name == "log":
+        for message in arguments["messages"] * arguments.get("times", 1):
+            send({"jsonrpc": "2.0", "method": "notifications/message", "params": message})
+        return {"content": []}
     if name == "ask":
         return {"structuredContent": {"answer": ask(**arguments)}, "content": []}
     if name == "huge":
@@ -195,7 +206,10 @@ def main():
         if method == "initialize":
             CLIENT["capabilities"] = params["capabilities"]
             version = params["protocolVersion"]
-            result = {"protocolVersion": version, "capabilities": {"tools": {"listChanged": True}}, "serverInfo": {"name": "test", "version": "1"}}
+            result = {"protocolVersion": version, "capabilities": capabilities(), "serverInfo": {"name": "test", "version": "1"}}
+        elif method == "logging/setLevel":
+            CLIENT["heard"].append(params["level"])
+            result = {}
         elif method == "tools/list":
             result = {"tools": tools()}
         else:
