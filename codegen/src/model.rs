@@ -9,6 +9,7 @@ use evokore_catalog::skill::SkillEntry;
 use crate::budgets;
 use crate::config::{self, Config, DEFAULT, Profile, Server};
 use crate::inputs::{Inputs, PERMISSIONS};
+use crate::json::Spanned;
 use crate::leak::{leak, leak_all};
 use crate::lock::{self, Lock};
 use crate::names::Names;
@@ -161,7 +162,8 @@ fn spec(server: &Server, locks: &[Lock]) -> ServerSpec {
         },
         config::Transport::Http { url, headers } => Transport::Http { url: leak(url), headers: pairs(headers) },
     };
-    let rule = |rule: &config::ToolRule| ToolRule { name: leak(&rule.name), max_result_tokens: rule.max_result_tokens };
+    let rule =
+        |rule: &config::ToolRule| ToolRule { name: leak(&rule.name.value), max_result_tokens: rule.max_result_tokens };
     ServerSpec {
         id: leak(&server.id.value),
         transport,
@@ -200,10 +202,11 @@ fn check_servers(inputs: &Inputs, config: &Config, locks: &[Lock], problems: &mu
         }
     }
     for server in &config.servers {
-        if let (Some(limit), Some(lock)) =
-            (&server.rate_limit, locks.iter().find(|lock| lock.server == server.id.value))
-        {
-            check_limited_tools(source, server, limit, lock, problems);
+        let Some(lock) = locks.iter().find(|lock| lock.server == server.id.value) else { continue };
+        let rated: Vec<_> = server.rate_limit.iter().flat_map(|limit| &limit.tools).map(|(tool, _)| tool).collect();
+        let ruled: Vec<_> = server.tools.iter().map(|rule| &rule.name).collect();
+        for (key, limited) in [("toolLimits", rated), ("tools", ruled)] {
+            check_limited_tools(source, server, key, &limited, lock, problems);
         }
     }
     for lock in locks {
@@ -217,17 +220,18 @@ fn check_servers(inputs: &Inputs, config: &Config, locks: &[Lock], problems: &mu
     }
 }
 
-/// Checks that the tools with limits of their own are tools of their server.
+/// Checks that the tools with limits of their own, below `key`, are tools of their server.
 fn check_limited_tools(
     source: &Source,
     server: &Server,
-    limit: &config::RateLimit,
+    key: &str,
+    limited: &[&Spanned<String>],
     lock: &Lock,
     problems: &mut Vec<Problem>,
 ) {
     let id = &server.id.value;
     let known = || lock.tools.iter().map(|tool| tool.name.as_str());
-    for (tool, _) in &limit.tools {
+    for tool in limited {
         if known().any(|name| name == tool.value) {
             continue;
         }
@@ -238,12 +242,9 @@ fn check_limited_tools(
                 .unwrap_or_else(|| "make the lock anew if the server has changed".to_owned()),
         };
         problems.push(
-            Problem::error(format!(
-                "`toolLimits` of server `{id}` limits `{}`, which its lock does not know",
-                tool.value
-            ))
-            .at(source, tool.range.clone())
-            .hint(hint),
+            Problem::error(format!("`{key}` of server `{id}` limits `{}`, which its lock does not know", tool.value))
+                .at(source, tool.range.clone())
+                .hint(hint),
         );
     }
 }

@@ -132,6 +132,16 @@ pub(super) fn server(spec: &ServerSpec) -> Value {
     if spec.boot == Boot::Lazy {
         put("boot", json!("lazy"));
     }
+    for (key, limit) in [("maxResultBytes", spec.max_result_bytes), ("maxResultTokens", spec.max_result_tokens)] {
+        if let Some(limit) = limit {
+            put(key, json!(limit));
+        }
+    }
+    if !spec.tools.is_empty() {
+        let tools =
+            spec.tools.iter().map(|tool| (tool.name.to_owned(), json!({"maxResultTokens": tool.max_result_tokens})));
+        put("tools", Value::Object(tools.collect()));
+    }
     if let Some(limit) = spec.rate_limit {
         put("rateLimit", rate_limit(&limit));
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evokore_catalog::server::{Boot, LockKind, Rate, RateLimit, ServerSpec, Transport};
+use evokore_catalog::server::{Boot, LockKind, Rate, RateLimit, ServerSpec, ToolRule, Transport};
 use expect_test::expect;
 use serde_json::Value;
 
@@ -117,6 +117,8 @@ fn a_server_without_its_secrets() {
         optional: true,
         boot: Boot::Lazy,
         inherit_env: &["LANG"],
+        max_result_bytes: Some(1000),
+        tools: &[ToolRule { name: "t", max_result_tokens: Some(9) }],
         rate_limit: Some(RateLimit { server: None, tools: &[("t", Rate { burst: 9, refill: 1, interval_ms: 20 })] }),
         lock: LockKind::Full,
         description: "does x",
@@ -152,6 +154,12 @@ fn a_server_without_its_secrets() {
             "disabled": true,
             "optional": true,
             "boot": "lazy",
+            "maxResultBytes": 1000,
+            "tools": {
+              "t": {
+                "maxResultTokens": 9
+              }
+            },
             "rateLimit": {
               "toolLimits": {
                 "t": {

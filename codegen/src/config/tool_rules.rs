@@ -2,13 +2,13 @@
 
 use jsonc_parser::ast::Value;
 
-use crate::json::Reader;
+use crate::json::{Reader, Spanned, key_span};
 
 /// One member of `tools`.
 #[derive(Debug, Clone)]
 pub struct ToolRule {
     /// The child's own name for the tool.
-    pub name: String,
+    pub name: Spanned<String>,
     /// `maxResultTokens`.
     pub max_result_tokens: Option<u32>,
 }
@@ -23,7 +23,8 @@ pub(super) fn read(reader: &mut Reader<'_>, what: &str, value: &Value<'_>) -> Ve
         let name = tool.name.as_str();
         let place = format!("`{name}` in {what}");
         let Some(members) = reader.object(&place, &tool.value) else { continue };
-        let mut rule = ToolRule { name: name.to_owned(), max_result_tokens: None };
+        let name = Spanned { value: name.to_owned(), range: key_span(tool) };
+        let mut rule = ToolRule { name, max_result_tokens: None };
         for member in reader.members(members) {
             let what = format!("`{}` of {place}", member.name.as_str());
             match member.name.as_str() {

@@ -550,38 +550,51 @@ fn dialects() {
 fn limits_of_results() {
     let config = |members: &str| format!("{{ \"servers\": {{ \"fs\": {{ \"command\": \"x\", {members} }} }} }}");
     let small = Small::new(&config(
-        "\"maxResultBytes\": 1000, \"maxResultTokens\": 20, \"tools\": { \"a.b\": { \"maxResultTokens\": 7 }, \"c\": {} }",
+        "\"maxResultBytes\": 1000, \"maxResultTokens\": 20, \"tools\": { \"read_file\": { \"maxResultTokens\": 7 }, \"write_file\": {} }",
     ));
-    assert_eq!(small.shown(), "");
+    let compilation = small.compile();
+    assert!(compilation.problems.is_empty(), "{}", small.shown());
+    let server = compilation.model.servers[0];
+    assert_eq!((server.max_result_bytes, server.max_result_tokens), (Some(1000), Some(20)));
+    let tools: Vec<_> = server.tools.iter().map(|rule| (rule.name, rule.max_result_tokens)).collect();
+    assert_eq!(tools, [("read_file", Some(7)), ("write_file", None)]);
+    check(&config("\"tools\": { \"fs_read_file\": { \"maxResultTokens\": 7 } }"), expect![[r#"
+        error: `tools` of server `fs` limits `fs_read_file`, which its lock does not know
+          --> mcp.config.json:1:51
+          |
+        1 | { "servers": { "fs": { "command": "x", "tools": { "fs_read_file": { "maxResultTokens": 7 } } } } }
+          |                                                   ^^^^^^^^^^^^^^
+        hint: limits are given by the server's own names: write `read_file`
+    "#]]);
     check(
         &config(
-            "\"maxResultBytes\": 0, \"tools\": { \"a\": 5, \"b\": { \"maxResultToken\": 5, \"maxResultTokens\": \"5\" } }",
+            "\"maxResultBytes\": 0, \"tools\": { \"a\": 5, \"read_file\": { \"maxResultToken\": 5, \"maxResultTokens\": \"5\" } }",
         ),
         expect![[r#"
             error: `maxResultBytes` of server `fs` must be a whole number above 0, but is 0
               --> mcp.config.json:1:58
               |
-            1 | { "servers": { "fs": { "command": "x", "maxResultBytes": 0, "tools": { "a": 5, "b": { "maxResultToken": 5, "maxResultTokens": "5" } } } } }
+            1 | { "servers": { "fs": { "command": "x", "maxResultBytes": 0, "tools": { "a": 5, "read_file": { "maxResultToken": 5, "maxResultTokens": "5" } } } } }
               |                                                          ^
 
             error: `a` in `tools` of server `fs` must be an object, but is 5
               --> mcp.config.json:1:77
               |
-            1 | { "servers": { "fs": { "command": "x", "maxResultBytes": 0, "tools": { "a": 5, "b": { "maxResultToken": 5, "maxResultTokens": "5" } } } } }
+            1 | { "servers": { "fs": { "command": "x", "maxResultBytes": 0, "tools": { "a": 5, "read_file": { "maxResultToken": 5, "maxResultTokens": "5" } } } } }
               |                                                                             ^
 
-            error: unknown key `maxResultToken` in `b` in `tools` of server `fs`
-              --> mcp.config.json:1:87
+            error: unknown key `maxResultToken` in `read_file` in `tools` of server `fs`
+              --> mcp.config.json:1:95
               |
-            1 | { "servers": { "fs": { "command": "x", "maxResultBytes": 0, "tools": { "a": 5, "b": { "maxResultToken": 5, "maxResultTokens": "5" } } } } }
-              |                                                                                       ^^^^^^^^^^^^^^^^
+            1 | { "servers": { "fs": { "command": "x", "maxResultBytes": 0, "tools": { "a": 5, "read_file": { "maxResultToken": 5, "maxResultTokens": "5" } } } } }
+              |                                                                                               ^^^^^^^^^^^^^^^^
             hint: did you mean `maxResultTokens`?
 
-            error: `maxResultTokens` of `b` in `tools` of server `fs` must be a whole number above 0, but is a string
-              --> mcp.config.json:1:127
+            error: `maxResultTokens` of `read_file` in `tools` of server `fs` must be a whole number above 0, but is a string
+              --> mcp.config.json:1:135
               |
-            1 | { "servers": { "fs": { "command": "x", "maxResultBytes": 0, "tools": { "a": 5, "b": { "maxResultToken": 5, "maxResultTokens": "5" } } } } }
-              |                                                                                                                               ^^^
+            1 | { "servers": { "fs": { "command": "x", "maxResultBytes": 0, "tools": { "a": 5, "read_file": { "maxResultToken": 5, "maxResultTokens": "5" } } } } }
+              |                                                                                                                                       ^^^
             hint: write it without quotes: 5
         "#]],
     );
