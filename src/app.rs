@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use crate::calls::approval::Approvals;
+use crate::calls::cooldown::Cooldowns;
 use crate::calls::rate_limit::RateLimits;
 use crate::catalog::CATALOG;
 use crate::child::{ChildSink, ChildStatus, ChildTool, Children, Client, Taken};
@@ -25,6 +26,8 @@ pub struct App {
     pub rate_limits: RateLimits,
     /// Large results that can be read on.
     pub results: Results,
+    /// Calls without a session that are refused for a while.
+    pub cooldowns: Cooldowns,
     /// Compiled skills, with what `refresh_skills` found on disk.
     pub skills: Library,
     merged: Mutex<Arc<Merged>>,
@@ -43,6 +46,7 @@ impl App {
             approvals: Approvals::new(requests),
             rate_limits: RateLimits::new(CATALOG.servers),
             results: Results::default(),
+            cooldowns: Cooldowns::default(),
             skills,
             merged: Mutex::default(),
             children: OnceLock::new(),
@@ -64,10 +68,18 @@ impl App {
 
     /// What every configured server is doing, in configured order, whether they have been started or not.
     pub fn server_status(&self) -> Vec<ChildStatus> {
-        match self.children.get() {
+        let mut status: Vec<ChildStatus> = match self.children.get() {
             Some(children) => children.status(),
             None => CATALOG.servers.iter().map(ChildStatus::before_start).collect(),
+        };
+        let sessions: Vec<_> = lock(&self.sessions).iter().filter_map(Weak::upgrade).collect();
+        for (server, status) in (0u16..).zip(&mut status) {
+            let mut resting = self.cooldowns.of(server);
+            sessions.iter().for_each(|session| resting.add(session.cooldowns().of(server)));
+            status.cooling_calls = resting.count;
+            status.cooldown_reason = resting.latest.map(|(_, reason)| reason.into());
         }
+        status
     }
 
     /// Hands over the child servers, once.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use evokore_catalog::profile::SchemaMode;
 use tokio::task::AbortHandle;
 
+use crate::calls::cooldown::Cooldowns;
 use crate::log;
 use crate::settings::Settings;
 
@@ -47,6 +48,7 @@ impl SessionId {
 pub struct Session {
     id: SessionId,
     notify: Arc<dyn Notify>,
+    cooldowns: Cooldowns,
     state: Mutex<State>,
 }
 
@@ -76,12 +78,17 @@ enum Probe {
 impl Session {
     /// A fresh session whose client is told of changes through `notify`.
     pub fn new(notify: Arc<dyn Notify>) -> Arc<Session> {
-        Arc::new(Session { id: SessionId::next(), notify, state: Mutex::default() })
+        Arc::new(Session { id: SessionId::next(), notify, cooldowns: Cooldowns::default(), state: Mutex::default() })
     }
 
     /// Which session it is.
     pub fn id(&self) -> SessionId {
         self.id
+    }
+
+    /// Its calls that are refused for a while.
+    pub fn cooldowns(&self) -> &Cooldowns {
+        &self.cooldowns
     }
 
     // No code that could panic runs under the lock, so a poisoned one still holds a consistent state.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! route ─ native  → native::call
-//!       ─ proxied → permission? → approval? → rate limit? → child → outcome
+//!       ─ proxied → permission? → approval? → rate limit? → cooldown? → child → outcome
 //! ```
 //!
 //! The order of the gates is the security story: a call that is not permitted learns nothing more, and a proxied call
@@ -11,6 +11,7 @@
 //! client program did wrong is a JSON-RPC error.
 
 pub mod approval;
+pub mod cooldown;
 mod deferred;
 pub mod outcome;
 pub mod rate_limit;
@@ -132,7 +133,7 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             let arguments = through::object(request.arguments)?;
             Ok(native::call(tool, &arguments, ctx).await.into_outcome())
         }
-        Route::Proxied { server, original, access } => {
+        Route::Proxied { server, original, access, repeatable } => {
             let (token, arguments) = approval::take_token(request.arguments);
             let arguments =
                 arguments.map(|text| expected(ctx, request.name, |it| it.restore(&text)).map_or(text, Cow::Owned));
@@ -145,6 +146,8 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             };
             let caller = ctx.session.as_ref().map(|session| session.id());
             let permit = ctx.app.rate_limits.take(server, &original, caller)?;
+            let cooldowns = ctx.session.as_ref().map_or(&ctx.app.cooldowns, |session| session.cooldowns());
+            cooldowns.check(request.name, arguments.as_deref())?;
             permit.spend();
             if let Some(consent) = consent {
                 consent.spend().await;
@@ -161,13 +164,22 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 meta: request.meta.map(bytes),
                 progress: ctx.progress.clone(),
                 client: ctx.client.clone(),
+                caller,
+                repeatable,
                 cancelled: ctx.cancelled.clone(),
             };
             let reply = match ctx.app.children().call(server, call).await {
                 Ok(ChildReply::Result(bytes)) => Outcome::Result(previewed(&ctx.app, request.name, limit, bytes)),
                 Ok(ChildReply::Error(bytes)) => Outcome::RawError(bytes),
                 // The text names the server.
-                Err(error) => return Ok(Outcome::error_text(&error.to_string())),
+                Err(error) => {
+                    let text = error.to_string();
+                    if error.is_of_the_server() {
+                        let arguments = arguments.as_deref().and_then(|arguments| std::str::from_utf8(arguments).ok());
+                        cooldowns.note(server, request.name, arguments, &text, cooldown::after(server));
+                    }
+                    return Ok(Outcome::error_text(&text));
+                }
             };
             Ok(expected(ctx, request.name, |it| it.explained(request.name, arguments.as_deref(), &reply))
                 .unwrap_or(reply))

@@ -2,7 +2,7 @@
 
 use evokore_catalog::name;
 use evokore_catalog::permission::Access;
-use evokore_catalog::tool::Source;
+use evokore_catalog::tool::{Annotations, Source};
 
 use super::outcome::Outcome;
 use crate::app::App;
@@ -24,6 +24,8 @@ pub enum Route {
         original: String,
         /// What the active role may do with it.
         access: Access,
+        /// The running server itself says that a second call does no harm.
+        repeatable: bool,
     },
 }
 
@@ -59,10 +61,22 @@ fn lookup(app: &App, merged: &Merged, name: &str) -> Option<Result<Route, Outcom
     Some(Ok(match tool {
         ToolRef::Compiled(_, entry) => match entry.source {
             Source::Native(index) => Route::Native(NativeTool::from_index(index)?),
-            Source::Proxied { server, original } => Route::Proxied { server, original: original.to_owned(), access },
+            Source::Proxied { server, original } => {
+                Route::Proxied { server, original: original.to_owned(), access, repeatable: false }
+            }
         },
-        ToolRef::Live(server, _, tool) => Route::Proxied { server, original: tool.original.to_string(), access },
+        ToolRef::Live(server, _, tool) => Route::Proxied {
+            server,
+            original: tool.original.to_string(),
+            access,
+            repeatable: is_repeatable(tool.annotations),
+        },
     }))
+}
+
+/// A tool that changes nothing, or nothing more the second time.
+fn is_repeatable(annotations: Annotations) -> bool {
+    annotations.read_only == Some(true) || annotations.idempotent == Some(true)
 }
 
 /// The answer for a name that nobody has. A denied tool gets the same one, so that the refusal reveals nothing.

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use evokore_catalog::server::{Boot, ServerSpec};
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -12,6 +13,7 @@ use super::call::{ChildCall, ChildReply};
 use super::client::Client;
 use super::error::ChildError;
 use super::launch::{Launcher, Processes};
+use super::noise;
 use super::server::{Phase, Server};
 use super::settings::{ChildSettings, Say};
 use super::status::ChildStatus;
@@ -70,10 +72,14 @@ impl Children {
             sink,
             say: settings.say.clone(),
             max_list: settings.max_list,
+            turns: Arc::new(Semaphore::new(settings.concurrent_boots.clamp(1, Semaphore::MAX_PERMITS))),
             stop: stop.clone(),
         });
         let enabled = servers.iter().filter(|server| !server.spec.disabled);
         let tasks = enabled.map(|server| tokio::spawn(supervisor::run(server.clone(), context.clone()))).collect();
+        for server in servers.iter().filter(|server| !server.spec.disabled) {
+            tokio::spawn(noise::tell(server.spec.id, server.stats.clone(), settings.say.clone(), stop.clone()));
+        }
         tokio::spawn(announce(servers.clone(), settings.say, stop.clone()));
         Children { shared: Shared::new(servers, stop, tasks) }
     }
@@ -83,19 +89,13 @@ impl Children {
         Children { shared: Shared::new(Vec::new(), CancellationToken::new(), Vec::new()) }
     }
 
-    /// Calls a tool of server `server` (index into the specs). A server that boots is waited for, at most 30 s.
+    /// Calls a tool of server `server` (index into the specs). A server that boots or sleeps is waited for, at most 30 s.
     ///
     /// # Errors
     /// Anything that kept the child from answering, as text for the caller.
     pub async fn call(&self, server: u16, call: ChildCall) -> Result<ChildReply, ChildError> {
         let server = self.server(server)?;
-        let connection = tokio::select! {
-            biased;
-            // Looked at first: a call that was given up while it waited is not to reach the child.
-            () = call.cancelled.cancelled() => return Err(ChildError::Cancelled { id: server.spec.id }),
-            connection = server.connection() => connection?,
-        };
-        let outcome = server.capped(connection.call(call, server.patience()).await);
+        let outcome = server.call(call).await;
         if let Err(error) = &outcome {
             server.note(error);
         }

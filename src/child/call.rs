@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::client::Client;
+use super::queue::Caller;
 
 /// Takes the raw `params` of each `notifications/progress` of one call, in order, with *our* progress token in them.
 ///
@@ -30,6 +31,10 @@ pub struct ChildCall {
     pub progress: Option<ProgressSender>,
     /// Who is behind the call and can be asked while it runs.
     pub client: Option<Arc<dyn Client>>,
+    /// Whose call it is.
+    pub caller: Caller,
+    /// A second time does no harm: it may be made again if the server dies of it.
+    pub repeatable: bool,
     /// Cancelled when the caller gives up: the child is told, and the call ends with an error.
     pub cancelled: CancellationToken,
 }

@@ -135,9 +135,14 @@ impl Connection {
             cancelled: None,
             may_cancel,
         };
-        match self.exchange(request, |id| frames::request(id, method, params)).await? {
-            ChildReply::Result(bytes) => Ok(bytes),
-            ChildReply::Error(bytes) => Err(refused(self.shared.id, method, &bytes)),
+        match self.exchange(request, |id| frames::request(id, method, params)).await {
+            Ok(ChildReply::Result(bytes)) => Ok(bytes),
+            Ok(ChildReply::Error(bytes)) => Err(refused(self.shared.id, method, &bytes)),
+            // What allows a call more time does not allow it to us.
+            Err(ChildError::TimedOut { id, after, .. }) => {
+                Err(ChildError::Silent { id, method: method.to_owned(), after })
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -157,6 +162,11 @@ impl Connection {
     /// Sends a finished frame.
     pub(super) async fn send(&self, frame: Bytes) -> Result<(), ChildError> {
         self.shared.outgoing.send(frame).await.map_err(|_| self.shared.gone())
+    }
+
+    /// Whether both are the same.
+    pub(super) fn is(&self, other: &Connection) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// Waits until the child has closed its side; says how.

@@ -40,7 +40,9 @@ pub enum ChildError {
         reason: String,
     },
     /// It went away while the call was running.
-    #[error("child server `{id}` went away during the call: {what}\nhint: it starts again by itself; call again soon")]
+    #[error(
+        "child server `{id}` went away during the call: {what}\nhint: it starts again by itself; make another call, or the same one in a while"
+    )]
     Exited {
         /// Server id.
         id: &'static str,
@@ -58,6 +60,29 @@ pub enum ChildError {
         /// What was asked.
         what: String,
         /// The limit that was reached.
+        after: Duration,
+    },
+    /// No answer in time to a request of ours.
+    #[error("child server `{id}` did not answer `{method}` within {}\nhint: `listTimeoutMs` of its entry allows more", seconds(*.after))]
+    Silent {
+        /// Server id.
+        id: &'static str,
+        /// What was asked.
+        method: String,
+        /// The limit that was reached.
+        after: Duration,
+    },
+    /// No place among the calls it works on became free in time.
+    #[error(
+        "child server `{id}` works on {limit} calls already, and none was finished within {}\nhint: call again later; \
+         `maxInFlight` of its entry allows more at the same time", seconds(*.after)
+    )]
+    Crowded {
+        /// Server id.
+        id: &'static str,
+        /// Calls at the same time.
+        limit: usize,
+        /// How long the call waited.
         after: Duration,
     },
     /// The caller gave up.
@@ -127,8 +152,18 @@ impl fmt::Display for Size {
     }
 }
 
-/// A duration for people: whole seconds, or one digit below ten.
+impl ChildError {
+    /// Whether the server or the way to it failed, so that the same call would most likely end the same way soon.
+    pub fn is_of_the_server(&self) -> bool {
+        matches!(self, ChildError::Exited { .. } | ChildError::TimedOut { .. } | ChildError::Protocol { .. })
+    }
+}
+
+/// A duration for people: whole seconds, one digit below ten, or milliseconds below one.
 pub(super) fn seconds(duration: Duration) -> String {
+    if duration < Duration::from_secs(1) {
+        return format!("{} ms", duration.as_millis());
+    }
     let seconds = duration.as_secs_f64();
     if seconds >= 10.0 || seconds.fract() == 0.0 { format!("{seconds:.0} s") } else { format!("{seconds:.1} s") }
 }

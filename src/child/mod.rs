@@ -4,7 +4,8 @@
 //! ```text
 //! boot        all servers: handle, start, call, status, shutdown; the sentinel line
 //! supervisor  one server's life: launch → handshake → follow its list → end → back off → again
-//! server      its phase and facts; waiting for it
+//! server      its phase and facts; waiting for it; idle: its sleep
+//! calling     one call: queue (a place), a connection, perhaps a second time
 //! launch      the only place that starts a process, from what resolve, environment and programs work out
 //! process     its end, and the end of its whole group; stderr: the last it said
 //! guard       the end of all groups when we are killed
@@ -21,6 +22,7 @@
 mod backoff;
 mod boot;
 mod call;
+mod calling;
 mod client;
 mod connection;
 mod environment;
@@ -29,15 +31,18 @@ mod frames;
 #[cfg(unix)]
 mod guard;
 mod handshake;
+mod idle;
 mod incoming;
 mod launch;
 mod logging;
 mod message;
 mod news;
+mod noise;
 mod pending;
 mod process;
 mod programs;
 mod questions;
+mod queue;
 mod resolve;
 mod salvage;
 mod server;
@@ -58,6 +63,7 @@ pub use guard::{ARGUMENT as GUARD, run as run_guard};
 pub use launch::{LaunchError, Launched, Launcher};
 pub use logging::Level;
 pub use process::{Exit, Group};
+pub use queue::Caller;
 pub use settings::{ChildSettings, Lookup, Names, Say};
 pub use stats::Stats;
 pub use status::{ChildStatus, ConnectionType, Status};

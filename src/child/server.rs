@@ -10,6 +10,8 @@ use tokio::time::{Instant, timeout_at};
 use super::call::ChildReply;
 use super::connection::{Connection, Patience};
 use super::error::{ChildError, Size};
+use super::idle::Idle;
+use super::queue::Queue;
 use super::settings::ChildSettings;
 use super::stats::Stats;
 use super::stderr::Tail;
@@ -25,6 +27,8 @@ const LONGEST_LIMIT: Duration = Duration::from_secs(86_400);
 const LEAST_LINE: usize = 8 << 20;
 /// Bytes of a message around its result.
 const ENVELOPE: usize = 4 << 10;
+/// Calls that a server works on at the same time unless its entry says otherwise.
+const MAX_IN_FLIGHT: u32 = 256;
 /// Progress may stretch a call to so many times its limit.
 const TOTAL_FACTOR: u32 = 10;
 
@@ -35,12 +39,16 @@ pub(super) enum Phase {
     Disabled,
     /// Starts on its first call.
     Idle,
+    /// Starts when fewer servers boot.
+    Queued,
     /// Has been started, or is about to be.
     Booting,
     /// Has not answered within the first limit; it may still come up.
     Late,
     /// Answers.
     Up(Connection),
+    /// Was stopped because nobody called; starts on its next call.
+    Asleep,
     /// Does not run; starts again at `retry`.
     Down { reason: Arc<str>, retry: Instant, was_up: bool },
     /// Variables are not set, which is fine for an optional server.
@@ -58,6 +66,8 @@ pub(super) enum Phase {
 pub(super) struct Facts {
     /// Tools that clients can be offered.
     pub(super) registered: usize,
+    /// The sink has its list.
+    pub(super) is_listed: bool,
     /// Failures since it last came up.
     pub(super) errors: u32,
     /// Starts after the first.
@@ -75,7 +85,12 @@ pub(super) struct Server {
     pub(super) index: u16,
     pub(super) spec: &'static ServerSpec,
     pub(super) boot_timeout: Duration,
+    /// For one page of a list, if its entry says so.
+    pub(super) list_timeout: Option<Duration>,
     pub(super) call_timeout: Duration,
+    /// If it may sleep.
+    pub(super) idle: Option<Idle>,
+    pub(super) queue: Arc<Queue>,
     /// Bytes of one result.
     max_result: usize,
     pub(super) stats: Arc<Stats>,
@@ -100,7 +115,12 @@ impl Server {
             index,
             spec,
             boot_timeout: limit(spec.limits.boot_timeout_ms, settings.boot_timeout),
+            list_timeout: spec.limits.list_timeout_ms.map(|ms| Duration::from_millis(ms.into())),
             call_timeout: limit(spec.limits.call_timeout_ms, settings.call_timeout),
+            idle: spec.limits.idle_timeout_ms.map(|ms| Idle::new(Duration::from_millis(ms.into()))),
+            queue: Queue::new(
+                usize::try_from(spec.limits.max_in_flight.unwrap_or(MAX_IN_FLIGHT)).unwrap_or(usize::MAX),
+            ),
             max_result: spec.max_result_bytes.map_or(settings.max_result, |n| usize::try_from(n).unwrap_or(usize::MAX)),
             stats: Arc::default(),
             tail: Arc::default(),
@@ -156,7 +176,7 @@ impl Server {
     /// Waits until the first boot has come to something.
     pub(super) async fn settled(&self) -> Phase {
         let mut phases = self.phase.subscribe();
-        match phases.wait_for(|phase| !matches!(phase, Phase::Booting | Phase::Idle)).await {
+        match phases.wait_for(|phase| !matches!(phase, Phase::Queued | Phase::Booting | Phase::Idle)).await {
             Ok(phase) => phase.clone(),
             // The sender lives as long as `self`.
             Err(_) => Phase::Broken,
@@ -175,7 +195,7 @@ impl Server {
             if let Some(answer) = self.answer(&phase) {
                 return answer;
             }
-            if matches!(phase, Phase::Idle) {
+            if matches!(phase, Phase::Idle | Phase::Asleep) {
                 self.kick.notify_one();
             }
             if !matches!(timeout_at(deadline, phases.changed()).await, Ok(Ok(()))) {
@@ -184,13 +204,36 @@ impl Server {
         }
     }
 
+    /// The connection after `dead` has ended. `None` as soon as it is clear that there will be none within `wait`.
+    pub(super) async fn successor(&self, dead: &Connection, wait: Duration) -> Option<Connection> {
+        let deadline = Instant::now() + wait;
+        let mut phases = self.phase.subscribe();
+        loop {
+            match &*phases.borrow_and_update() {
+                Phase::Up(connection) if !connection.is(dead) => return Some(connection.clone()),
+                Phase::Up(_) | Phase::Queued | Phase::Booting => {}
+                Phase::Down { retry, .. } if *retry < deadline => {}
+                _ => return None,
+            }
+            phases.changed().await.ok()?;
+        }
+    }
+
+    /// Waits until nobody has called for so long that it sleeps. Never ends without such a limit.
+    pub(super) async fn sleeps(&self) {
+        let Some(idle) = &self.idle else { return std::future::pending().await };
+        drop(self.phase.subscribe().wait_for(|phase| matches!(phase, Phase::Up(_))).await);
+        idle.restart();
+        idle.expired(|| self.enter(Phase::Asleep)).await;
+    }
+
     /// What a caller gets in this phase; `None` if waiting is worth it.
     fn answer(&self, phase: &Phase) -> Option<Result<Connection, ChildError>> {
         let id = self.spec.id;
         let not_ready = |reason: String| ChildError::NotReady { id, reason };
         Some(Err(match phase {
             Phase::Up(connection) => return Some(Ok(connection.clone())),
-            Phase::Idle | Phase::Booting => return None,
+            Phase::Idle | Phase::Asleep | Phase::Queued | Phase::Booting => return None,
             Phase::Down { reason, retry, .. } => {
                 let left = retry.saturating_duration_since(Instant::now());
                 if left <= SOON {

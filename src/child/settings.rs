@@ -25,6 +25,8 @@ pub struct ChildSettings {
     pub max_result: usize,
     /// Bytes of a whole list.
     pub max_list: usize,
+    /// Servers that boot at the same time; the others wait for their turn.
+    pub concurrent_boots: usize,
     /// Where relative commands and working directories start: the folder of the configuration.
     pub base: PathBuf,
     /// The executable that becomes the guard of the children, who must not outlive us; `None` for no guard. It is
@@ -39,7 +41,7 @@ pub struct ChildSettings {
 }
 
 impl ChildSettings {
-    /// Defaults: 30 s to boot, 60 s for a call, 64 MiB for a result and for a list, relative to the working directory,
+    /// Defaults: 30 s to boot, 60 s for a call, 64 MiB for a result and for a list, 8 boots at the same time, relative to the working directory,
     /// no guard.
     pub fn new(lookup: Lookup, say: Say) -> ChildSettings {
         ChildSettings {
@@ -47,6 +49,7 @@ impl ChildSettings {
             call_timeout: Duration::from_secs(60),
             max_result: 64 << 20,
             max_list: 64 << 20,
+            concurrent_boots: 8,
             base: PathBuf::from("."),
             guard: None,
             lookup,

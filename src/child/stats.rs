@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use tokio::sync::Notify;
+
 use super::error::quoted;
 
 /// Characters kept of the first line of noise.
@@ -17,6 +19,7 @@ pub struct Stats {
     stray: AtomicU64,
     dropped: AtomicU64,
     sample: Mutex<Option<String>>,
+    noisy: Notify,
 }
 
 impl Stats {
@@ -32,6 +35,12 @@ impl Stats {
             let line = String::from_utf8_lossy(&line[..line.len().min(4 * SAMPLE)]);
             *self.sample.lock().unwrap_or_else(PoisonError::into_inner) = Some(quoted(&line, SAMPLE));
         }
+        self.noisy.notify_one();
+    }
+
+    /// Waits for a line that is no message, unless one has come since the last time.
+    pub(super) async fn noisy(&self) {
+        self.noisy.notified().await;
     }
 
     /// A message came that nobody waits for: a late or second answer, progress after the result.

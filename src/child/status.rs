@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use evokore_catalog::server::{Boot, ServerSpec, Transport};
 
+use super::idle::Idle;
 use super::server::{Phase, Server};
 use super::tools::SkippedTool;
 
@@ -56,6 +57,12 @@ pub struct ChildStatus {
     /// Log messages that were lost because there were too many.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped_log_messages: u64,
+    /// Calls that are refused for a while because they failed for its sake.
+    #[serde(skip_serializing_if = "is_none")]
+    pub cooling_calls: usize,
+    /// Why the latest of them failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cooldown_reason: Option<String>,
     /// The end of its stderr, unless it is connected and well.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr_tail: String,
@@ -71,8 +78,10 @@ pub enum Status {
     Connected,
     /// Could not be started, or does not answer.
     Error,
-    /// Was up; starts again by itself. Or has not been needed yet.
+    /// Was up; starts again by itself.
     Disconnected,
+    /// Starts on its next call.
+    Idle,
     /// Optional, and its variables are not set.
     Waiting,
     /// Switched off by its entry.
@@ -100,6 +109,8 @@ impl ConnectionType {
 
 /// Why a server that is switched off is not connected.
 const SWITCHED_OFF: &str = "`disabled` is true in its entry";
+/// Why a server does not even start.
+const IN_LINE: &str = "waits until fewer servers boot; `maxConcurrentBoots` of the configuration allows more";
 /// Why a lazy server is not connected before it is needed.
 const ON_DEMAND: &str = "starts on its first call";
 
@@ -109,7 +120,7 @@ impl ChildStatus {
     pub(crate) fn before_start(spec: &ServerSpec) -> ChildStatus {
         let (status, reason) = match (spec.disabled, spec.boot) {
             (true, _) => (Status::Disabled, Some(SWITCHED_OFF.to_owned())),
-            (false, Boot::Lazy) => (Status::Disconnected, Some(ON_DEMAND.to_owned())),
+            (false, Boot::Lazy) => (Status::Idle, Some(ON_DEMAND.to_owned())),
             (false, Boot::Eager) => (Status::Booting, None),
         };
         ChildStatus {
@@ -129,6 +140,8 @@ impl ChildStatus {
             noise: None,
             stray_messages: 0,
             dropped_log_messages: 0,
+            cooling_calls: 0,
+            cooldown_reason: None,
             stderr_tail: String::new(),
         }
     }
@@ -137,12 +150,18 @@ impl ChildStatus {
     pub(super) fn of(server: &Server) -> ChildStatus {
         let (status, reason) = match server.phase() {
             Phase::Disabled => (Status::Disabled, Some(SWITCHED_OFF.to_owned())),
-            Phase::Idle => (Status::Disconnected, Some(ON_DEMAND.to_owned())),
-            Phase::Booting => (Status::Booting, None),
-            Phase::Late => {
-                let limit = super::error::seconds(server.boot_timeout);
-                (Status::Error, Some(format!("has not answered within {limit}; it joins when it does")))
+            Phase::Idle => (Status::Idle, Some(ON_DEMAND.to_owned())),
+            Phase::Asleep => {
+                let limit = server.idle.as_ref().map(Idle::limit).unwrap_or_default();
+                let limit = super::error::seconds(limit);
+                (Status::Idle, Some(format!("was not called for {limit}; starts again on its next call")))
             }
+            Phase::Queued => (Status::Booting, Some(IN_LINE.to_owned())),
+            Phase::Booting => (Status::Booting, None),
+            Phase::Late => (
+                Status::Error,
+                Some(format!("has not answered within {}", super::supervisor::late(server.boot_timeout))),
+            ),
             Phase::Up(_) => (Status::Connected, None),
             Phase::Down { reason, was_up: true, .. } => (Status::Disconnected, Some(reason.to_string())),
             Phase::Down { reason, .. } | Phase::Never(reason) => (Status::Error, Some(reason.to_string())),
@@ -170,9 +189,15 @@ impl ChildStatus {
             noise: stats.noise_sample(),
             stray_messages: stats.stray_messages(),
             dropped_log_messages: stats.dropped_logs(),
+            cooling_calls: 0,
+            cooldown_reason: None,
             stderr_tail: if is_well { String::new() } else { server.tail.last(QUOTED_STDERR) },
         }
     }
+}
+
+fn is_none(n: &usize) -> bool {
+    *n == 0
 }
 
 fn is_zero(n: &u64) -> bool {

@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +38,8 @@ pub(super) struct Context {
     pub(super) sink: Arc<dyn ChildSink>,
     pub(super) say: Say,
     pub(super) max_list: usize,
+    /// One for each server that may boot at the same time; given in the order in which they are asked for.
+    pub(super) turns: Arc<Semaphore>,
     pub(super) stop: CancellationToken,
 }
 
@@ -44,6 +47,8 @@ pub(super) struct Context {
 enum End {
     /// We wanted it to.
     Stopped,
+    /// Nobody called, and it was stopped until somebody does.
+    Asleep,
     /// It could not start for want of variables.
     Missing(String),
     /// It cannot start.
@@ -59,16 +64,18 @@ pub(super) async fn run(server: Arc<Server>, context: Arc<Context>) {
     let mut backoff = Backoff::default();
     let mut told = String::new();
     let mut is_news = true;
-    if matches!(server.phase(), Phase::Idle) {
-        tokio::select! {
-            () = server.kick.notified() => {}
-            () = context.stop.cancelled() => return server.enter(Phase::Stopped),
-        }
-    }
     loop {
+        if matches!(server.phase(), Phase::Idle | Phase::Asleep) {
+            tokio::select! {
+                () = server.kick.notified() => {}
+                () = context.stop.cancelled() => return server.enter(Phase::Stopped),
+            }
+        }
+        let Some(turn) = context.turn(&server).await else { return server.enter(Phase::Stopped) };
         server.enter(Phase::Booting);
-        let (reason, uptime, rest) = match life(&server, &context, is_news).await {
+        let (reason, uptime, rest) = match life(&server, &context, is_news, turn).await {
             End::Stopped => return server.enter(Phase::Stopped),
+            End::Asleep => continue,
             End::Missing(missing) if server.spec.optional => {
                 context.say(&format!("child server `{id}` waits: {missing}"));
                 return server.enter(Phase::Waiting(missing.into()));
@@ -117,8 +124,8 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// One run, from start to end; its start is told if it `is_news`.
-async fn life(server: &Server, context: &Context, is_news: bool) -> End {
+/// One run, from start to end; its start is told if it `is_news`. Gives its turn back once it is up or late.
+async fn life(server: &Server, context: &Context, is_news: bool, turn: OwnedSemaphorePermit) -> End {
     let id = server.spec.id;
     let launched = match context.launcher.launch(server.spec) {
         Ok(launched) => launched,
@@ -147,13 +154,20 @@ async fn life(server: &Server, context: &Context, is_news: bool) -> End {
             connection.close(&ChildError::NotReady { id, reason: "evokore shuts down".to_owned() });
             return End::Stopped;
         }
+        () = server.sleeps() => {
+            context.say(&format!("child server `{id}` was not called for a while and is stopped until it is"));
+            connection.hush();
+            process.stop().await;
+            connection.close(&ChildError::Starting { id });
+            return End::Asleep;
+        }
         how = process.exited() => {
             // What it wrote before it ended is in the pipe.
             let _ = timeout(LAST_WORDS, connection.ended()).await;
             how
         }
         how = connection.ended() => timeout(LAST_WORDS, process.exited()).await.unwrap_or(how),
-        error = drive(server, context, &connection, &mut up) => brief(&error),
+        error = drive(server, context, &connection, turn, &mut up) => brief(&error),
     };
     if let Some(drain) = drain {
         let _ = timeout(LAST_WORDS, drain).await;
@@ -163,7 +177,8 @@ async fn life(server: &Server, context: &Context, is_news: bool) -> End {
         said => format!("{reason}; its stderr ends with: {said}"),
     };
     server.facts().errors += 1;
-    if up.is_some() {
+    // A list outlives its server's sleep, but no failure.
+    if std::mem::take(&mut server.facts().is_listed) {
         server.facts().registered = 0;
         context.sink.gone(server.index);
     }
@@ -172,8 +187,14 @@ async fn life(server: &Server, context: &Context, is_news: bool) -> End {
 }
 
 /// Boots over `connection` and follows the list; ends only with an error. Notes in `up` when the server came up.
-async fn drive(server: &Server, context: &Context, connection: &Connection, up: &mut Option<Instant>) -> ChildError {
-    let (hello, listing) = match boot(server, context, connection).await {
+async fn drive(
+    server: &Server,
+    context: &Context,
+    connection: &Connection,
+    turn: OwnedSemaphorePermit,
+    up: &mut Option<Instant>,
+) -> ChildError {
+    let (hello, listing) = match boot(server, context, connection, turn).await {
         Ok(booted) => booted,
         Err(error) => return error,
     };
@@ -197,7 +218,7 @@ async fn drive(server: &Server, context: &Context, connection: &Connection, up: 
         }
         sleep(pause).await;
         connection.take_change();
-        let limit = server.boot_timeout;
+        let limit = server.list_timeout.unwrap_or(server.boot_timeout);
         match list_tools(connection, server.spec.id, limit, context.max_list).await {
             Ok(listing) if fingerprint(&listing) == print => {}
             Ok(listing) => {
@@ -219,7 +240,12 @@ async fn drive(server: &Server, context: &Context, connection: &Connection, up: 
 
 /// Handshake and list. After the first limit the server counts as late, but is left to go on: a launcher that is
 /// downloading loses everything when it is killed.
-async fn boot(server: &Server, context: &Context, connection: &Connection) -> Result<(Hello, Listing), ChildError> {
+async fn boot(
+    server: &Server,
+    context: &Context,
+    connection: &Connection,
+    turn: OwnedSemaphorePermit,
+) -> Result<(Hello, Listing), ChildError> {
     let id = server.spec.id;
     let first = server.boot_timeout;
     let last = first * PATIENCE_FACTOR;
@@ -227,20 +253,34 @@ async fn boot(server: &Server, context: &Context, connection: &Connection) -> Re
     let work = async {
         // The limits below are the ones that count; a single request has more time than that.
         let hello = initialize(connection, id, last * 2).await?;
-        Ok((hello, list_tools(connection, id, last * 2, context.max_list).await?))
+        let page = server.list_timeout.unwrap_or(last * 2);
+        Ok((hello, list_tools(connection, id, page, context.max_list).await?))
     };
     tokio::pin!(work);
     if let Ok(booted) = timeout(first, &mut work).await {
         return booted;
     }
-    let limit = seconds(first);
-    context.say(&format!("child server `{id}` failed to boot within {limit}; it joins when it answers"));
+    // Others need not wait for it.
+    drop(turn);
+    context.say(&format!("child server `{id}` failed to boot within {}", late(first)));
     server.facts().errors += 1;
     server.enter(Phase::Late);
     match timeout(last.saturating_sub(start.elapsed()), &mut work).await {
         Ok(booted) => booted,
-        Err(_) => Err(ChildError::Protocol { id, what: format!("was not ready after {}", seconds(last)) }),
+        Err(_) => Err(ChildError::Protocol { id, what: format!("was not ready after {}; {MORE_TIME}", seconds(last)) }),
     }
+}
+
+/// What allows a boot more time.
+const MORE_TIME: &str = "`bootTimeoutMs` of its entry or EVOKORE_CHILD_SERVER_BOOT_TIMEOUT_MS allows more";
+
+/// What is said of a server that has not come up within `limit`.
+pub(super) fn late(limit: Duration) -> String {
+    format!(
+        "{}, and is left to go on, because a launcher such as npx or uvx may be downloading it; it joins when it answers. \
+         {MORE_TIME}",
+        seconds(limit)
+    )
 }
 
 /// Hands a list to the sink; how many tools it could use.
@@ -260,6 +300,7 @@ fn register(server: &Server, context: &Context, listing: Listing) -> usize {
     }
     let mut facts = server.facts();
     facts.registered = registered;
+    facts.is_listed = true;
     facts.skipped = skipped;
     facts.notes = notes;
     registered
@@ -282,6 +323,18 @@ fn brief(error: &ChildError) -> String {
 }
 
 impl Context {
+    /// Waits until `server` may boot; `None` if we stop first.
+    async fn turn(&self, server: &Server) -> Option<OwnedSemaphorePermit> {
+        if let Ok(turn) = self.turns.clone().try_acquire_owned() {
+            return Some(turn);
+        }
+        server.enter(Phase::Queued);
+        tokio::select! {
+            turn = self.turns.clone().acquire_owned() => turn.ok(),
+            () = self.stop.cancelled() => None,
+        }
+    }
+
     fn say(&self, line: &str) {
         (self.say)(line);
     }

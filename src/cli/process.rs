@@ -43,6 +43,7 @@ pub(crate) fn app(settings: Settings, say: Arc<dyn Fn(&str) + Send + Sync>) -> (
     children.boot_timeout = settings.boot_timeout;
     children.call_timeout = settings.call_timeout;
     children.max_result = settings.max_result_bytes;
+    children.concurrent_boots = usize::try_from(CATALOG.max_concurrent_boots).unwrap_or(usize::MAX);
     children.guard = guard();
     let folder = config_dir::find();
     let skills = Library::new(folder.map(|folder| folder.join("SKILLS")));

@@ -26,6 +26,7 @@ fn server(index: u16, status: &ChildStatus, merged: &Merged) -> Finding {
         Status::Disabled => Finding::new(id, Weight::Note, "disabled in the configuration"),
         Status::Waiting => Finding::new(id, Weight::Note, format!("waits: {reason}"))
             .hint("set it in the environment or in `.env` to use this server"),
+        Status::Idle => Finding::new(id, Weight::Note, reason),
         Status::Booting => failed(id, status, "has not come up yet"),
         Status::Error | Status::Disconnected => failed(id, status, reason),
     }

@@ -123,7 +123,7 @@ pub(crate) fn servers(servers: &[Server], out: Output) -> String {
         let (style, told) = match server.status.as_str() {
             "connected" => (Style::Good, count(usize::try_from(server.tools).unwrap_or(usize::MAX), "tool")),
             "booting" => (Style::Warning, "still starting; its tools join when it is up".to_owned()),
-            "waiting" | "disabled" | "disconnected" => (Style::Warning, server.reason.clone()),
+            "waiting" | "disabled" | "disconnected" | "idle" => (Style::Warning, server.reason.clone()),
             _ => (Style::Bad, server.reason.clone()),
         };
         let status = out.paint(style, &format!("{:12}", server.status));

@@ -3,6 +3,9 @@
 mod connection;
 mod life;
 mod lists;
+mod load;
 mod process;
+mod repeat;
 mod results;
 mod scripted;
+mod sleep;

@@ -219,7 +219,7 @@ async fn a_crash_is_noticed_at_once_and_mended() {
     let start = Instant::now();
     let error = real.call("echo", json!({})).await.expect_err("a crash").to_string();
     let expected = "child server `real` went away during the call: it exited with code 3; its stderr ends with: \
-                    fatal: out of luck\nhint: it starts again by itself; call again soon";
+                    fatal: out of luck\nhint: it starts again by itself; make another call, or the same one in a while";
     assert_eq!(error, expected);
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     real.call("echo", json!({})).await.expect("the next run answers");

@@ -210,21 +210,27 @@ impl ChildSink for Recorder {
 impl Theatre {
     /// Starts the servers; boot time-out 30 s, call time-out 60 s.
     pub(super) fn open(specs: Vec<ServerSpec>) -> Theatre {
-        Theatre::with(specs, None)
+        Theatre::with(specs, None, |_| ())
+    }
+
+    /// The same with other settings.
+    pub(super) fn set(specs: Vec<ServerSpec>, change: impl FnOnce(&mut ChildSettings)) -> Theatre {
+        Theatre::with(specs, None, change)
     }
 
     /// Starts servers that the launcher refuses to start.
     pub(super) fn refusing(specs: Vec<ServerSpec>, error: LaunchError) -> Theatre {
-        Theatre::with(specs, Some(error))
+        Theatre::with(specs, Some(error), |_| ())
     }
 
-    fn with(specs: Vec<ServerSpec>, refuse: Option<LaunchError>) -> Theatre {
+    fn with(specs: Vec<ServerSpec>, refuse: Option<LaunchError>, change: impl FnOnce(&mut ChildSettings)) -> Theatre {
         let (sender, runs) = mpsc::unbounded_channel();
         let (events_out, events) = mpsc::unbounded_channel();
         let said = Arc::<Mutex<Vec<_>>>::default();
         let log = said.clone();
         let say = Arc::new(move |line: &str| log.lock().unwrap().push(line.to_owned()));
-        let settings = ChildSettings::new(Arc::new(|_: &str| None), say);
+        let mut settings = ChildSettings::new(Arc::new(|_: &str| None), say);
+        change(&mut settings);
         let sink = Arc::new(Recorder { events: events_out, unusable: Mutex::default() });
         let stage = Arc::new(Stage { runs: sender, refuse });
         let children = Children::start_with(specs.leak(), settings, sink.clone(), stage);
@@ -258,7 +264,12 @@ impl Theatre {
 
     /// Calls a tool of server `server` in the background.
     pub(super) fn call(&self, server: u16, tool: &str) -> tokio::task::JoinHandle<Result<ChildReply, ChildError>> {
-        let (children, call) = (self.children.clone(), to(tool));
+        self.make(server, to(tool))
+    }
+
+    /// Makes a call to server `server` in the background.
+    pub(super) fn make(&self, server: u16, call: ChildCall) -> tokio::task::JoinHandle<Result<ChildReply, ChildError>> {
+        let children = self.children.clone();
         tokio::spawn(async move { children.call(server, call).await })
     }
 }

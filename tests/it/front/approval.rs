@@ -62,3 +62,22 @@ fn a_denial_is_final() {
     assert!(denied["isError"] == true && text(&denied).contains("has denied"), "{denied}");
     assert_eq!(sandbox.run(&["approvals"]).content(), "nothing waits for approval\n");
 }
+
+#[test]
+fn a_call_that_rests_spends_no_approval() {
+    let Some((sandbox, mut session)) = with_child("approval-rest", &[("EVOKORE_ROLE", "developer")], &["crash"]) else {
+        return;
+    };
+    let agree = |session: &mut Session| {
+        let (id, token) = handed_out(&session.call("fs_echo", json!({})));
+        sandbox.run(&["approvals", "approve", &id]).content();
+        json!({ "_evokore_approval_token": token })
+    };
+    let (first, second) = (agree(&mut session), agree(&mut session));
+    let failed = session.call("fs_echo", first);
+    assert!(text(&failed).contains("exited with code 3"), "{failed}");
+    for _ in 0..2 {
+        let resting = session.call("fs_echo", second.clone());
+        assert!(text(&resting).starts_with("[EVOKORE COOLDOWN]"), "{resting}");
+    }
+}

@@ -11,6 +11,7 @@ mod descriptors;
 mod end;
 mod environment;
 mod eras;
+mod failures;
 mod guard;
 mod leave;
 mod library;

@@ -20,6 +20,7 @@
   roots        asks for the roots as soon as it is initialized
   logs         has the capability `logging`, and a tool `log` that sends the messages that its argument `messages` holds,
                `times` times, and answers
+  harmless     says that its tools only read
   secret=TEXT  nothing: a secret among the arguments
 
 Tool `about` tells about the process, `echo` gives its arguments back, `huge` as many megabytes as asked for.
@@ -90,7 +91,8 @@ def tools():
     more = ["progress", "wait", "grow", "nap"] + GROWN if "more" in HABITS else []
     more += ["ask"] if "asks" in HABITS else []
     more += ["log"] if "logs" in HABITS else []
-    return [{"name": name, "inputSchema": {"type": "object"}} for name in ["about", "echo", "huge"] + more]
+    hints = {"annotations": {"readOnlyHint": True}} if "harmless" in HABITS else {}
+    return [{"name": name, "inputSchema": {"type": "object"}, **hints} for name in ["about", "echo", "huge"] + more]
 
 
 def call_more(name, params, id):
