@@ -2,6 +2,7 @@
 
 mod discovery;
 mod inherit;
+mod limits;
 mod placeholder;
 mod rate_limit;
 mod server;

@@ -5,7 +5,7 @@ use jsonc_parser::ast::{ObjectProp, Value};
 
 use super::rate_limit::{self, RateLimit};
 use super::tool_rules::{self, ToolRule};
-use super::{inherit, placeholder};
+use super::{inherit, limits, placeholder};
 use crate::json::{Reader, Spanned, key_span, span};
 use crate::problem::Problem;
 
@@ -133,8 +133,6 @@ const OF_OTHERS: &[(&str, &str)] = &[
 
 /// Most characters of a server id, so that exposed names keep room for the tool's own name.
 const LONGEST_ID: usize = 40;
-/// Longest time-out: one day.
-const LONGEST_TIMEOUT_MS: u32 = 86_400_000;
 
 /// Texts and lists of one entry, before it is clear what transport they make.
 #[derive(Default)]
@@ -224,6 +222,9 @@ fn other_member(
 ) {
     let (key, value) = (property.name.as_str(), &property.value);
     let what = format!("`{key}` of {place}");
+    if limits::member(reader, key, &what, value, &mut server.limits) {
+        return;
+    }
     match key {
         "disabled" => parts.disabled |= reader.flag(&what, value).unwrap_or(false),
         "enabled" => parts.disabled |= !reader.flag(&what, value).unwrap_or(true),
@@ -233,12 +234,6 @@ fn other_member(
             let boot = reader.choice(&what, value, &choices).unwrap_or_default();
             server.boot = Spanned { value: boot, range: span(value) };
         }
-        "bootTimeoutMs" => server.limits.boot_timeout_ms = timeout(reader, &what, value),
-        "listTimeoutMs" => server.limits.list_timeout_ms = timeout(reader, &what, value),
-        "callTimeoutMs" | "timeout" => server.limits.call_timeout_ms = timeout(reader, &what, value),
-        "idleTimeoutMs" => server.limits.idle_timeout_ms = timeout(reader, &what, value),
-        "cooldownMs" => server.limits.cooldown_ms = cooldown(reader, &what, value),
-        "maxInFlight" => server.limits.max_in_flight = reader.positive(&what, value).map(|number| number.value),
         "maxResultBytes" => server.max_result_bytes = reader.positive(&what, value).map(|number| number.value),
         "maxResultTokens" => server.max_result_tokens = reader.positive(&what, value).map(|number| number.value),
         // A list is another program's way to withhold tools.
@@ -312,40 +307,6 @@ fn command(reader: &mut Reader<'_>, what: &str, value: &Value<'_>) -> Option<Spa
             Some(text)
         }
     }
-}
-
-fn timeout(reader: &mut Reader<'_>, what: &str, value: &Value<'_>) -> Option<u32> {
-    let number = reader.positive(what, value)?;
-    let number = at_most_a_day(reader, what, number)?;
-    if number.value < 1000 {
-        reader.report(
-            Problem::note(format!("{what} is {} milliseconds, which few servers keep", number.value)).hint(format!(
-                "for {} seconds write {}",
-                number.value,
-                number.value.saturating_mul(1000)
-            )),
-            number.range,
-        );
-    }
-    Some(number.value)
-}
-
-/// Zero switches it off.
-fn cooldown(reader: &mut Reader<'_>, what: &str, value: &Value<'_>) -> Option<u32> {
-    let number = reader.whole(what, value)?;
-    at_most_a_day(reader, what, number).map(|number| number.value)
-}
-
-fn at_most_a_day(reader: &mut Reader<'_>, what: &str, number: Spanned<u32>) -> Option<Spanned<u32>> {
-    if number.value > LONGEST_TIMEOUT_MS {
-        reader.report(
-            Problem::error(format!("{what} is over a day ({LONGEST_TIMEOUT_MS} milliseconds)"))
-                .hint("it is in milliseconds"),
-            number.range,
-        );
-        return None;
-    }
-    Some(number)
 }
 
 /// Makes the transport of the parts, or says what is missing.

@@ -558,14 +558,17 @@ fn limits_of_results() {
     assert_eq!((server.max_result_bytes, server.max_result_tokens), (Some(1000), Some(20)));
     let tools: Vec<_> = server.tools.iter().map(|rule| (rule.name, rule.max_result_tokens)).collect();
     assert_eq!(tools, [("read_file", Some(7)), ("write_file", None)]);
-    check(&config("\"tools\": { \"fs_read_file\": { \"maxResultTokens\": 7 } }"), expect![[r#"
+    check(
+        &config("\"tools\": { \"fs_read_file\": { \"maxResultTokens\": 7 } }"),
+        expect![[r#"
         error: `tools` of server `fs` limits `fs_read_file`, which its lock does not know
           --> mcp.config.json:1:51
           |
         1 | { "servers": { "fs": { "command": "x", "tools": { "fs_read_file": { "maxResultTokens": 7 } } } } }
           |                                                   ^^^^^^^^^^^^^^
         hint: limits are given by the server's own names: write `read_file`
-    "#]]);
+    "#]],
+    );
     check(
         &config(
             "\"maxResultBytes\": 0, \"tools\": { \"a\": 5, \"read_file\": { \"maxResultToken\": 5, \"maxResultTokens\": \"5\" } }",

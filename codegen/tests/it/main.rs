@@ -11,6 +11,7 @@ mod environments;
 mod fresh;
 mod handed;
 mod hostile;
+mod limits;
 mod locks;
 mod natives;
 mod policy;
