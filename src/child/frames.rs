@@ -12,15 +12,15 @@ pub(super) fn request(id: u64, method: &str, params: &str) -> Bytes {
 
 /// A `tools/call` request. The progress token is the request's id.
 pub(super) fn call(id: u64, call: &ChildCall) -> Bytes {
-    let name = Value::from(call.tool.as_str()).to_string();
+    let (id, name) = (id.to_string(), Value::from(call.tool.as_str()).to_string());
     let arguments = call.arguments.as_deref();
     let (others, meta) = (members(call.others.as_deref()), members(call.meta.as_deref()));
     let room =
         128 + [Some(name.as_bytes()), arguments, others, meta].iter().flatten().map(|part| part.len()).sum::<usize>();
     let mut out = BytesMut::with_capacity(room);
-    out.put_slice(
-        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":").as_bytes(),
-    );
+    out.put_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.put_slice(id.as_bytes());
+    out.put_slice(b",\"method\":\"tools/call\",\"params\":{\"name\":");
     out.put_slice(name.as_bytes());
     if let Some(arguments) = arguments {
         out.put_slice(b",\"arguments\":");
@@ -30,7 +30,8 @@ pub(super) fn call(id: u64, call: &ChildCall) -> Bytes {
         out.put_u8(b',');
         put_raw(&mut out, others);
     }
-    out.put_slice(format!(",\"_meta\":{{\"progressToken\":{id}").as_bytes());
+    out.put_slice(b",\"_meta\":{\"progressToken\":");
+    out.put_slice(id.as_bytes());
     if let Some(meta) = meta {
         out.put_u8(b',');
         put_raw(&mut out, meta);

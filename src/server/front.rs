@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::crew::Crew;
 use super::handshake;
 use super::in_flight::{InFlight, MAX_IN_FLIGHT, Owner};
 use super::lane::Protocol;
@@ -39,6 +40,7 @@ pub(super) struct Front {
     pub(super) peer: Peer,
     pub(super) out: Outbox,
     pub(super) in_flight: InFlight,
+    pub(super) crew: Crew,
     pub(super) protocol: Protocol,
 }
 
@@ -46,7 +48,7 @@ pub(super) struct Front {
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
     pub(super) id: &'a str,
-    pub(super) params: Option<&'a RawValue>,
+    pub(super) params: Option<&'a Members<'a>>,
     pub(super) meta: &'a Meta<'a>,
     pub(super) era: Era,
 }
@@ -106,7 +108,11 @@ impl Front {
     }
 
     async fn request(&self, id: &str, method: &str, params: Option<&RawValue>, line: &[u8]) {
-        let meta = match Meta::of(params) {
+        let members = match params.map(|params| Members::parse(params.get())).transpose() {
+            Ok(members) => members,
+            Err(_) => return self.error(Some(id), INVALID_PARAMS, "`params` must be an object").await,
+        };
+        let meta = match Meta::of(members.as_ref()) {
             Ok(meta) => meta,
             Err(message) => return self.error(Some(id), INVALID_PARAMS, message).await,
         };
@@ -120,7 +126,7 @@ impl Front {
         if era == Era::Modern {
             self.peer.meet(|| meta.capabilities());
         }
-        let request = Request { id, params, meta: &meta, era };
+        let request = Request { id, params: members.as_ref(), meta: &meta, era };
         match method {
             "tools/list" => self.list(request).await,
             "tools/call" => self.call(request).await,
@@ -129,7 +135,7 @@ impl Front {
             "server/discover" if era == Era::Modern => {
                 self.out.send(Frame::result(id, [handshake::discover().into()])).await;
             }
-            "logging/setLevel" if era == Era::Handshake => match level(params) {
+            "logging/setLevel" if era == Era::Handshake => match level(request.params) {
                 Some(level) => {
                     self.peer.set_level(level);
                     self.out.send(Frame::result(id, ["{}".into()])).await;
@@ -155,8 +161,7 @@ impl Front {
                 let cancelled = CancellationToken::new();
                 self.in_flight.begin(request.id, Owner::Call(cancelled.clone()));
                 let ctx = self.context(request.era, cancelled);
-                // On a task of its own, so that a slow call holds up nobody.
-                tokio::spawn(call.run(ctx, self.out.clone(), self.in_flight.clone()));
+                self.crew.run(call, ctx, &self.out, &self.in_flight);
             }
         }
     }
@@ -282,15 +287,12 @@ fn is_booting(app: &App) -> bool {
     app.server_status().iter().any(|server| server.status == Status::Booting)
 }
 
-fn level(params: Option<&RawValue>) -> Option<Level> {
-    let members = Members::parse(params?.get()).ok()?;
-    Level::of(&serde_json::from_str::<String>(members.last("level")?.get()).ok()?)
+fn level(params: Option<&Members<'_>>) -> Option<Level> {
+    Level::of(&serde_json::from_str::<String>(params?.last("level")?.get()).ok()?)
 }
 
-fn cursor(params: Option<&RawValue>) -> Result<Option<Cow<'_, str>>, &'static str> {
-    let Some(params) = params else { return Ok(None) };
-    let members = Members::parse(params.get()).map_err(|_| "`params` must be an object")?;
-    match members.last("cursor").filter(|cursor| cursor.get() != "null") {
+fn cursor<'a>(params: Option<&Members<'a>>) -> Result<Option<Cow<'a, str>>, &'static str> {
+    match params.and_then(|params| params.last("cursor")).filter(|cursor| cursor.get() != "null") {
         None => Ok(None),
         Some(cursor) => match serde_json::from_str::<Text<'_>>(cursor.get()) {
             Ok(Text(cursor)) => Ok(Some(cursor)),

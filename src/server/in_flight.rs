@@ -1,5 +1,6 @@
 //! The requests of the client that have no answer yet, by the JSON text of their ids. Bounded.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,16 +43,16 @@ impl InFlight {
     pub(super) fn begin(&self, id: &str, owner: Owner) -> bool {
         let mut requests = self.lock();
         let key = canonical(id);
-        if requests.contains_key(&key) {
+        if requests.contains_key(&*key) {
             return false;
         }
-        requests.insert(key, owner);
+        requests.insert(key.into_owned(), owner);
         true
     }
 
     /// Whether a request with this id has no answer yet.
     pub(super) fn holds(&self, id: &str) -> bool {
-        self.lock().contains_key(&canonical(id))
+        self.lock().contains_key(&*canonical(id))
     }
 
     /// The request is answered. Only who gets `true` may send the answer: nobody has before, and the client wants it.
@@ -100,7 +101,7 @@ impl InFlight {
     }
 
     fn remove(&self, id: &str) -> Option<Owner> {
-        let owner = self.lock().remove(&canonical(id));
+        let owner = self.lock().remove(&*canonical(id));
         self.stuck.store(false, Ordering::Relaxed);
         self.changed.notify_waiters();
         owner
@@ -126,14 +127,14 @@ impl InFlight {
 
 /// One spelling for a text with escapes and the same text without, and for the two spellings of zero: rmcp answers in
 /// its own.
-fn canonical(id: &str) -> String {
+fn canonical(id: &str) -> Cow<'_, str> {
     if id == "-0" {
-        return "0".to_owned();
+        return "0".into();
     }
     if !id.contains('\\') {
-        return id.to_owned();
+        return id.into();
     }
-    serde_json::from_str::<Value>(id).map_or_else(|_| id.to_owned(), |id| id.to_string())
+    serde_json::from_str::<Value>(id).map_or_else(|_| id.into(), |id| id.to_string().into())
 }
 
 #[cfg(test)]

@@ -29,10 +29,9 @@ pub(super) struct Meta<'a>(Members<'a>);
 
 impl<'a> Meta<'a> {
     /// Reads the `_meta` of `params`.
-    pub(super) fn of(params: Option<&'a RawValue>) -> Result<Meta<'a>, &'static str> {
+    pub(super) fn of(params: Option<&Members<'a>>) -> Result<Meta<'a>, &'static str> {
         let Some(params) = params else { return Ok(Meta::default()) };
-        let members = Members::parse(params.get()).map_err(|_| "`params` must be an object")?;
-        match members.last("_meta").filter(|meta| meta.get() != "null") {
+        match params.last("_meta").filter(|meta| meta.get() != "null") {
             None => Ok(Meta::default()),
             Some(meta) => Members::parse(meta.get()).map(Meta).map_err(|_| "`_meta` must be an object"),
         }
@@ -109,7 +108,7 @@ mod tests {
 
     fn with<T>(meta: &str, look: impl FnOnce(Meta<'_>) -> T) -> T {
         let params: Box<RawValue> = serde_json::from_str(&format!(r#"{{"_meta":{meta}}}"#)).unwrap();
-        look(Meta::of(Some(&params)).unwrap())
+        look(Meta::of(Some(&Members::parse(params.get()).unwrap())).unwrap())
     }
 
     #[test]

@@ -2,8 +2,10 @@
 //!
 //! [`run`] opens the streams, answers the client, starts the child servers once the client has been answered, and
 //! ends with everything it has started. `front` deals with each line, `handshake` with greetings, `tool_call` with
-//! calls, `peer` asks the client for what children want of it, `lane` and `handler` are rmcp's side, `notify` tells of changes.
+//! calls, `crew` with the tasks they run on, `peer` asks the client for what children want of it, `lane` and `handler`
+//! are rmcp's side, `notify` tells of changes.
 
+mod crew;
 mod front;
 mod handler;
 mod handshake;
@@ -30,6 +32,7 @@ use crate::log;
 use crate::session::Session;
 use crate::wire::lines::{Line, Lines};
 use crate::wire::outbox::Outbox;
+use crew::Crew;
 use front::Front;
 use handler::Handler;
 use in_flight::InFlight;
@@ -103,7 +106,8 @@ pub async fn serve(
     let handler = Handler { app: app.clone(), subscribers };
     let protocol = Protocol::new(handler, out.clone(), in_flight.clone());
 
-    let front = Front { app: app.clone(), session, notifier, peer, out: out.clone(), in_flight, protocol };
+    let crew = Crew::default();
+    let front = Front { app: app.clone(), session, notifier, peer, out: out.clone(), in_flight, crew, protocol };
     let boot = Boot::new(app, start_children);
     let (since, listens) = tokio::select! {
         biased;

@@ -47,10 +47,10 @@ impl Call {
 
     /// Calls, and sends progress and the answer; nothing once the client has given the call up
     /// (basic/utilities/cancellation). A defect ends the call, not the server.
-    pub(super) async fn run(self, ctx: CallContext, out: Outbox, in_flight: InFlight) {
-        let _unanswered = Unanswered { id: &self.id, out: &out, in_flight: &in_flight };
+    pub(super) async fn run(self, ctx: CallContext, out: &Outbox, in_flight: &InFlight) {
+        let _unanswered = Unanswered { id: &self.id, out, in_flight };
         let cancelled = ctx.cancelled.clone();
-        let outcome = self.outcome(ctx, &out).await;
+        let outcome = self.outcome(ctx, out).await;
         // Looked at first: after a cancellation the id may already be another request's.
         if !cancelled.is_cancelled() && in_flight.finish(&self.id) {
             out.send(self.answer(outcome)).await;
@@ -59,8 +59,11 @@ impl Call {
 
     /// Calls and forwards progress; all of it is queued before this returns, so none follows the answer.
     async fn outcome(&self, mut ctx: CallContext, out: &Outbox) -> Outcome {
-        let (progress, mut incoming) = mpsc::channel(PROGRESS_QUEUE);
-        ctx.progress = self.token.as_ref().map(|_| progress);
+        let mut incoming = self.token.as_ref().map(|_| {
+            let (progress, incoming) = mpsc::channel(PROGRESS_QUEUE);
+            ctx.progress = Some(progress);
+            incoming
+        });
         let request = CallRequest {
             name: &self.name,
             arguments: self.arguments.as_deref(),
@@ -73,13 +76,15 @@ impl Call {
             loop {
                 tokio::select! {
                     biased;
-                    Some(params) = incoming.recv(), if self.token.is_some() => self.progress(out, &params).await,
+                    Some(params) = next(&mut incoming), if incoming.is_some() => self.progress(out, &params).await,
                     outcome = &mut call => break outcome,
                 }
             }
         };
-        while let Ok(params) = incoming.try_recv() {
-            self.progress(out, &params).await;
+        if let Some(incoming) = &mut incoming {
+            while let Ok(params) = incoming.try_recv() {
+                self.progress(out, &params).await;
+            }
         }
         outcome
     }
@@ -102,6 +107,13 @@ impl Call {
             }
             out.send(Frame::notification("notifications/progress", Some(&members.to_json()))).await;
         }
+    }
+}
+
+async fn next(incoming: &mut Option<mpsc::Receiver<Bytes>>) -> Option<Bytes> {
+    match incoming {
+        Some(incoming) => incoming.recv().await,
+        None => None,
     }
 }
 
@@ -149,17 +161,17 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn read(params: Option<&RawValue>) -> Result<Parameters, &'static str> {
-        let params = params.ok_or("`params` is missing: it needs `name`")?;
-        let mut members = Members::parse(params.get()).map_err(|_| "`params` must be an object")?;
+    fn read(params: Option<&Members<'_>>) -> Result<Parameters, &'static str> {
+        let members = params.ok_or("`params` is missing: it needs `name`")?;
         let name = members.last("name").ok_or("`params.name` is missing: give the name of a tool")?;
         let name: String = serde_json::from_str(name.get()).map_err(|_| "`params.name` must be a text")?;
         let arguments = members.last("arguments").filter(|arguments| arguments.get() != "null");
         if arguments.is_some_and(|arguments| !arguments.get().starts_with('{')) {
             return Err("`params.arguments` must be an object");
         }
-        members.0.retain(|(key, _)| !matches!(&**key, "name" | "arguments" | "_meta"));
-        let others = if members.0.is_empty() { None } else { RawValue::from_string(members.to_json()).ok() };
+        let others = members.0.iter().filter(|(key, _)| !matches!(&**key, "name" | "arguments" | "_meta"));
+        let others = Members(others.cloned().collect());
+        let others = if others.0.is_empty() { None } else { RawValue::from_string(others.to_json()).ok() };
         Ok(Parameters { name, arguments: arguments.map(ToOwned::to_owned), others })
     }
 }
@@ -205,7 +217,7 @@ mod tests {
     fn malformed_parameters_are_named() {
         let fault = |text: &str| {
             let raw: Box<RawValue> = serde_json::from_str(text).unwrap();
-            Parameters::read(Some(&raw)).unwrap_err()
+            Parameters::read(Some(&Members::parse(raw.get()).unwrap())).unwrap_err()
         };
         assert_eq!(fault("{}"), "`params.name` is missing: give the name of a tool");
         assert_eq!(fault(r#"{"name":5}"#), "`params.name` must be a text");

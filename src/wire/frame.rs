@@ -36,7 +36,9 @@ impl Frame {
     }
 
     fn member(id: &str, name: &str, segments: impl IntoIterator<Item = Bytes>) -> Frame {
-        let mut frame = vec![Bytes::from(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{name}\":"))];
+        let head = ["{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"", name, "\":"].concat();
+        let mut frame = Vec::with_capacity(3);
+        frame.push(Bytes::from(head));
         frame.extend(segments);
         frame.push(Bytes::from_static(b"}\n"));
         Frame(frame)
