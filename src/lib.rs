@@ -42,6 +42,9 @@ pub mod discovery;
 pub mod dotenv;
 pub mod env_vars;
 pub mod error;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod instructions;
 pub mod listing;
 pub mod log;

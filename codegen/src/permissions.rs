@@ -53,11 +53,7 @@ impl Permissions {
 
 /// Reads the policy, whose rules may name what is in `names`.
 pub fn read(source: &Source, names: &mut Names, problems: &mut Vec<Problem>) -> Permissions {
-    let before = problems.len();
-    let Some(root) = crate::yaml::parse(source, problems) else {
-        note_empty(source, before, problems);
-        return Permissions::default();
-    };
+    let Some(root) = crate::yaml::parse(source, problems) else { return Permissions::default() };
     let mut reader = Reader { source, places: Places::scan(&source.text), names, problems };
     let mut permissions = Permissions::default();
     let Some(members) = reader.mapping(&root, &[], "the policy") else { return permissions };
@@ -82,21 +78,7 @@ pub fn read(source: &Source, names: &mut Names, problems: &mut Vec<Problem>) -> 
             true,
         );
     }
-    if permissions.rules.is_empty() && permissions.roles.is_empty() {
-        note_empty(source, before, problems);
-    }
     permissions
-}
-
-/// Says that there is no policy, unless that comes of a problem that is among `problems` since `before`.
-fn note_empty(source: &Source, before: usize, problems: &mut Vec<Problem>) {
-    if problems.len() == before {
-        problems.push(
-            Problem::note("there are no rules and no roles: every tool may be called")
-                .in_file(&source.path)
-                .hint("write a rule as `tool: allow`, `tool: require_approval` or `tool: deny` below `rules:`"),
-        );
-    }
 }
 
 struct Reader<'a> {

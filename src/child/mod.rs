@@ -28,6 +28,8 @@ mod connection;
 mod environment;
 mod error;
 mod frames;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 #[cfg(unix)]
 mod guard;
 mod handshake;

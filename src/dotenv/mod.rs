@@ -94,29 +94,11 @@ pub fn load() -> Result<Loaded, DotenvError> {
         }
     }
     if !is_trusted {
-        let is_ours = |name: &str| env_vars::VARS.iter().any(|var| var.name == name) || is_configured(name);
-        let (ours, ignored) = parsed.values.into_iter().partition(|(name, _)| is_ours(name));
-        parsed.values = ours;
-        warnings.extend(ignored_line(&path, &ignored));
+        parsed.values.retain(|name, _| env_vars::VARS.iter().any(|var| var.name == name) || is_configured(name));
     }
     let names = parsed.values.keys().filter(|name| env_vars::lookup_os(name).is_none()).cloned().collect();
     env_vars::set_overlay(parsed.values);
     Ok(Loaded { path: Some(path), names, warnings })
-}
-
-/// The line about variables of a file in the working directory that are not taken.
-fn ignored_line(path: &Path, ignored: &BTreeMap<String, String>) -> Option<String> {
-    const NAMED: usize = 3;
-    let names: Vec<&str> = ignored.keys().take(NAMED).map(String::as_str).collect();
-    let more = ignored.len() - names.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty()).then(|| {
-        format!(
-            "{}: not read from here, since neither evokore nor its configuration names it: {}{more}",
-            path.display(),
-            names.join(", ")
-        )
-    })
 }
 
 /// The text of the file.

@@ -1,40 +1,8 @@
 //! Reading the arguments of a native tool. Messages tell the model how to mend the call.
 
-use std::collections::BTreeMap;
-
-use evokore_catalog::suggest;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::NativeResult;
-use crate::catalog::{CATALOG, NativeTool};
-
-/// What to say of a call that failed because the name of an argument is misspelt; `None` if none is. An argument of
-/// another name is no slip, and one that is given under its own name is not missing.
-pub(super) fn slip(tool: NativeTool, arguments: &Map<String, Value>) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Definition {
-        #[serde(rename = "inputSchema")]
-        schema: Schema,
-    }
-    #[derive(Deserialize)]
-    struct Schema {
-        #[serde(default)]
-        properties: BTreeMap<String, IgnoredAny>,
-    }
-    let json = CATALOG.tools.get(tool as usize)?.json?.described;
-    let known = serde_json::from_str::<Definition>(json).ok()?.schema.properties;
-    let given: Vec<(&str, &str)> = arguments
-        .keys()
-        .filter(|name| !known.contains_key(*name))
-        .filter_map(|name| Some((name.as_str(), suggest::nearest(name, known.keys().map(String::as_str))?)))
-        .filter(|(_, meant)| !arguments.contains_key(*meant))
-        .collect();
-    let (name, meant) = given.first()?;
-    let list = known.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    Some(format!("{} has no argument `{name}`; did you mean `{meant}`? Its arguments: {list}", tool.name()))
-}
 
 /// A required text that is not blank.
 ///
@@ -127,27 +95,4 @@ fn wrong(key: &str, wanted: &str, found: &Value) -> NativeResult {
         Value::Object(_) => "an object",
     };
     NativeResult::error(format!("`{key}` must be {wanted}, not {kind}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn only_a_misspelt_name_is_a_slip() {
-        for (tool, arguments, told) in [
-            (NativeTool::SearchSkills, json!({"qery": "x"}), Some("no argument `qery`; did you mean `query`?")),
-            (NativeTool::ExecuteSkill, json!({"skillname": "x"}), Some("did you mean `skill_name`?")),
-            (NativeTool::DescribeTool, json!({"Tool": ["x"]}), Some("did you mean `tools`?")),
-            (NativeTool::SearchSkills, json!({"query": "", "qery": "x"}), None),
-            (NativeTool::SearchSkills, json!({"elsewhere": "x"}), None),
-            (NativeTool::RefreshSkills, json!({"query": "x"}), None),
-        ] {
-            let found = slip(tool, arguments.as_object().unwrap());
-            assert_eq!(found.is_some(), told.is_some(), "{arguments}: {found:?}");
-            assert!(found.unwrap_or_default().contains(told.unwrap_or_default()), "{arguments}");
-        }
-    }
 }

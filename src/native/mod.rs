@@ -71,8 +71,5 @@ pub async fn call(tool: NativeTool, arguments: &Map<String, Value>, ctx: &CallCo
         NativeTool::ExecuteSkill => skills::execute_skill(arguments, ctx),
         NativeTool::RefreshSkills => skills::refresh_skills(arguments, ctx).await,
     };
-    answer.unwrap_or_else(|error| match arguments::slip(tool, arguments) {
-        Some(text) => NativeResult::error(text),
-        None => error,
-    })
+    answer.unwrap_or_else(|error| error)
 }

@@ -294,16 +294,6 @@ fn command(reader: &mut Reader<'_>, what: &str, value: &Value<'_>) -> Option<Spa
                 reader.report(Problem::error(format!("{what} is empty")).hint("name the program to start"), text.range);
                 return None;
             }
-            if let Some((program, rest)) = text.value.split_once(' ')
-                && !text.value.contains(['/', '\\', '$'])
-            {
-                let args: Vec<String> = rest.split_whitespace().map(|arg| format!("\"{arg}\"")).collect();
-                reader.report(
-                    Problem::note(format!("{what} is `{}`, one program with blanks in its name", text.value))
-                        .hint(format!("write \"command\": \"{program}\" and \"args\": [{}]", args.join(", "))),
-                    text.range.clone(),
-                );
-            }
             Some(text)
         }
     }

@@ -76,22 +76,3 @@ fn what_is_inherited_and_what_is_not() {
     "#]]
     .assert_eq(&told);
 }
-
-#[test]
-fn a_command_line_is_no_command() {
-    for (command, told) in [
-        ("npx -y some-server", true),
-        ("npx", false),
-        ("C:\\\\Program Files\\\\nodejs\\\\node.exe", false),
-        ("/opt/my tools/run", false),
-        ("${TOOL} x", false),
-    ] {
-        let shown = Small::new(&format!("{{ \"servers\": {{ \"fs\": {{ \"command\": \"{command}\" }} }} }}")).shown();
-        assert_eq!(
-            shown.contains("write \"command\": \"npx\" and \"args\": [\"-y\", \"some-server\"]"),
-            told,
-            "{shown}"
-        );
-        assert_eq!(shown.is_empty(), !told, "{shown}");
-    }
-}

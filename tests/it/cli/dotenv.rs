@@ -69,11 +69,10 @@ fn serving_names_what_it_read_but_not_the_values() {
     let ran = sandbox.run_with(&[], &format!("{initialize}\n"));
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(ran.stdout.lines().count(), 1, "{ran:?}");
-    expect![[r#"
-        [EVOKORE] warning: .env: not read from here, since neither evokore nor its configuration names it: HTTPS_PROXY, PATH
-        [EVOKORE] read from `.env`: EVOKORE_DISCOVERY_PROFILE, EVOKORE_FS_ROOT
-    "#]]
-    .assert_eq(&ran.stderr.lines().take(2).map(|line| format!("{line}\n")).collect::<String>());
+    assert!(
+        ran.stderr.starts_with("[EVOKORE] read from `.env`: EVOKORE_DISCOVERY_PROFILE, EVOKORE_FS_ROOT\n"),
+        "{ran:?}"
+    );
     assert!(!ran.stderr.contains("secret"), "{ran:?}");
 }
 

@@ -57,6 +57,19 @@ fn the_order_in_which_servers_join_does_not_show() {
 }
 
 #[test]
+fn a_call_waits_for_no_other_server() {
+    let Some(sandbox) = three("servers-early") else { return };
+    sandbox.write("work/fs", "");
+    let mut session = Session::greeted(&sandbox);
+    let echo = session.call("fs_echo", json!({"early": "bird"}));
+    assert!(text(&echo).contains("bird"), "{echo}");
+    let status = session.call("proxy_server_status", json!({}));
+    let booting = |server: &&Value| server["status"] == "booting";
+    let servers = status["structuredContent"]["servers"].as_array().unwrap();
+    assert_eq!(servers.iter().filter(booting).count(), 2, "{status}");
+}
+
+#[test]
 fn servers_that_join_together_are_told_of_once() {
     let Some(mut sandbox) = three("servers-burst") else { return };
     sandbox.set("EVOKORE_TOOLS_LIST_CHANGED_DEBOUNCE_MS", &WINDOW.as_millis().to_string());
