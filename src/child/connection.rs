@@ -19,6 +19,7 @@ use super::client::Client;
 use super::error::{ChildError, quoted};
 use super::frames;
 use super::incoming::Incoming;
+use super::launch::Wires;
 use super::logging::Budget;
 use super::pending::{Answer, Pending};
 use super::questions::Questions;
@@ -67,9 +68,9 @@ pub(super) struct Shared {
     pub(super) ended: CancellationToken,
     pub(super) ending: OnceLock<String>,
     /// We close its stdin.
-    hush: CancellationToken,
+    pub(super) hush: CancellationToken,
     /// We stop listening, too.
-    abandon: CancellationToken,
+    pub(super) abandon: CancellationToken,
 }
 
 impl Connection {
@@ -82,25 +83,29 @@ impl Connection {
         stats: Arc<Stats>,
         sink: Arc<dyn ChildSink>,
     ) -> Connection {
-        let (outgoing, queue) = mpsc::channel(MAX_OUTGOING);
-        let shared = Arc::new(Shared {
-            id,
-            pending: Pending::new(id, MAX_PENDING),
-            outgoing,
-            stats,
-            sink,
-            logs: Budget::default(),
-            questions: Questions::default(),
-            stale: AtomicBool::new(false),
-            relist: Notify::new(),
-            ended: CancellationToken::new(),
-            ending: OnceLock::new(),
-            hush: CancellationToken::new(),
-            abandon: CancellationToken::new(),
-        });
+        let (shared, queue) = Shared::new(id, stats, sink);
         tokio::spawn(write(shared.clone(), queue, writer));
         tokio::spawn(listen(shared.clone(), Incoming::new(shared.clone(), reader, max_line)));
         Connection { shared }
+    }
+
+    /// Starts talking over what has been launched, as [`Connection::open`] does.
+    pub(super) fn by(
+        id: &'static str,
+        wires: Wires,
+        max_line: usize,
+        stats: Arc<Stats>,
+        sink: Arc<dyn ChildSink>,
+    ) -> Connection {
+        match wires {
+            Wires::Streams { stdin, stdout } => Connection::open(id, stdout, stdin, max_line, stats, sink),
+            #[cfg(feature = "http")]
+            Wires::Http(line) => {
+                let (shared, queue) = Shared::new(id, stats, sink);
+                tokio::spawn(super::http::run(shared.clone(), queue, line, max_line));
+                Connection { shared }
+            }
+        }
     }
 
     /// Calls a tool and waits for the answer.
@@ -277,6 +282,27 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
+    /// An open connection without tasks, and the frames that are to be sent.
+    fn new(id: &'static str, stats: Arc<Stats>, sink: Arc<dyn ChildSink>) -> (Arc<Shared>, mpsc::Receiver<Bytes>) {
+        let (outgoing, queue) = mpsc::channel(MAX_OUTGOING);
+        let shared = Shared {
+            id,
+            pending: Pending::new(id, MAX_PENDING),
+            outgoing,
+            stats,
+            sink,
+            logs: Budget::default(),
+            questions: Questions::default(),
+            stale: AtomicBool::new(false),
+            relist: Notify::new(),
+            ended: CancellationToken::new(),
+            ending: OnceLock::new(),
+            hush: CancellationToken::new(),
+            abandon: CancellationToken::new(),
+        };
+        (Arc::new(shared), queue)
+    }
+
     pub(super) fn mark_changed(&self) {
         self.stale.store(true, Relaxed);
         self.relist.notify_one();

@@ -104,6 +104,16 @@ pub enum ChildError {
         /// Bytes allowed.
         limit: u64,
     },
+    /// It is reached over HTTP, and that did not work.
+    #[error("child server `{id}` {what}")]
+    Http {
+        /// Server id.
+        id: &'static str,
+        /// What happened and what to do, as the rest of a sentence.
+        what: String,
+        /// It wants to be left alone for so long.
+        wait: Option<Duration>,
+    },
     /// It broke the protocol.
     #[error("child server `{id}` {what}")]
     Protocol {

@@ -52,16 +52,8 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
         }
     }
 
-    /// Takes a message; false if it is none.
     fn take(&self, line: &Bytes) -> bool {
-        let shared = &self.shared;
-        let is_message = message::read(line, |message| dispatch(shared, message)).is_ok();
-        if is_message {
-            shared.stats.hear();
-        } else {
-            shared.stats.noise(line);
-        }
-        is_message
+        take(&self.shared, line)
     }
 
     fn line(&self, line: &Bytes) {
@@ -111,6 +103,17 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
     fn too_large(&self, size: Size) -> ChildError {
         ChildError::TooLarge { id: self.shared.id, size, limit: self.max_line as u64 }
     }
+}
+
+/// Takes a message; false if it is none.
+pub(super) fn take(shared: &Arc<Shared>, line: &Bytes) -> bool {
+    let is_message = message::read(line, |message| dispatch(shared, message)).is_ok();
+    if is_message {
+        shared.stats.hear();
+    } else {
+        shared.stats.noise(line);
+    }
+    is_message
 }
 
 fn dispatch(shared: &Arc<Shared>, message: Message) {

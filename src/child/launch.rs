@@ -14,7 +14,8 @@ use super::environment::{EVERYTHING, inherited, is_own};
 use super::guard::Guard;
 use super::process::{Exit, Group};
 use super::programs::find_on_windows;
-use super::resolve::{Command, ResolveError, resolve};
+use super::remote::Remotes;
+use super::resolve::{Command, ResolveError, Target, resolve};
 use super::settings::{ChildSettings, Lookup, Names, Say};
 use crate::dotenv;
 
@@ -29,16 +30,28 @@ pub trait Launcher: Send + Sync {
 
 /// A child that has been started.
 pub struct Launched {
-    /// Where it reads.
-    pub stdin: Box<dyn AsyncWrite + Send + Unpin>,
-    /// Where it speaks.
-    pub stdout: Box<dyn AsyncRead + Send + Unpin>,
+    /// How it is spoken to.
+    pub wires: Wires,
     /// Where it complains.
     pub stderr: Option<Box<dyn AsyncRead + Send + Unpin>>,
     /// Its end.
     pub exit: Exit,
     /// Its processes.
     pub group: Box<dyn Group>,
+}
+
+/// How a child is spoken to.
+pub enum Wires {
+    /// Frames are lines of two streams.
+    Streams {
+        /// Where it reads.
+        stdin: Box<dyn AsyncWrite + Send + Unpin>,
+        /// Where it speaks.
+        stdout: Box<dyn AsyncRead + Send + Unpin>,
+    },
+    /// Frames are posted.
+    #[cfg(feature = "http")]
+    Http(super::http::Line),
 }
 
 /// A child that could not be started. The texts complete "child server `x` …" or stand behind a colon.
@@ -58,6 +71,7 @@ pub(super) struct Processes {
     names: Names,
     say: Say,
     base: PathBuf,
+    remotes: Remotes,
     #[cfg(unix)]
     guard: Option<Arc<Guard>>,
 }
@@ -69,6 +83,7 @@ impl Processes {
             names: settings.names.clone(),
             say: settings.say.clone(),
             base: settings.base.clone(),
+            remotes: Remotes::new(settings),
             #[cfg(unix)]
             guard: settings.guard.clone().map(|program| Guard::new(program, settings.say.clone())),
         }
@@ -110,10 +125,14 @@ struct Environment {
 
 impl Launcher for Processes {
     fn launch(&self, spec: &ServerSpec) -> Result<Launched, LaunchError> {
-        let mut command = resolve(spec, &*self.lookup, &self.base).map_err(|error| match error {
+        let target = resolve(spec, &*self.lookup, &self.base).map_err(|error| match error {
             ResolveError::Missing(_) => LaunchError::Missing(error.to_string()),
-            ResolveError::Placeholder { .. } | ResolveError::Http => LaunchError::Never(error.to_string()),
+            ResolveError::Placeholder { .. } => LaunchError::Never(error.to_string()),
         })?;
+        let mut command = match target {
+            Target::Command(command) => command,
+            Target::Remote(remote) => return self.remotes.reach(&remote),
+        };
         let environment = self.environment(spec, &mut command)?;
         self.start(&command, environment).map_err(|error| LaunchError::Failed(explain(spec, &command, &error)))
     }
@@ -132,8 +151,7 @@ impl Processes {
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = child.stderr.take().ok_or_else(missing)?;
         Ok(Launched {
-            stdin: Box::new(stdin),
-            stdout: Box::new(stdout),
+            wires: Wires::Streams { stdin: Box::new(stdin), stdout: Box::new(stdout) },
             stderr: Some(Box::new(stderr)),
             exit: Box::pin(async move {
                 match child.wait().await {

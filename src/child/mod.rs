@@ -13,6 +13,7 @@
 //!   incoming    lines → message (or salvage) → pending: answers, progress
 //!   questions   what it asks its clients, see client
 //!   frames      what is sent
+//! remote      servers that are there already; http: the same connection over HTTP
 //! handshake   initialize and tools/list; tools reads the list leniently
 //! ```
 //!
@@ -33,6 +34,8 @@ pub(crate) mod fuzzing;
 #[cfg(unix)]
 mod guard;
 mod handshake;
+#[cfg(feature = "http")]
+mod http;
 mod idle;
 mod incoming;
 mod launch;
@@ -45,6 +48,7 @@ mod process;
 mod programs;
 mod questions;
 mod queue;
+mod remote;
 mod resolve;
 mod salvage;
 mod server;
@@ -62,7 +66,9 @@ pub use connection::{Connection, Patience};
 pub use error::{ChildError, Size};
 #[cfg(unix)]
 pub use guard::{ARGUMENT as GUARD, run as run_guard};
-pub use launch::{LaunchError, Launched, Launcher};
+#[cfg(feature = "http")]
+pub use http::Line;
+pub use launch::{LaunchError, Launched, Launcher, Wires};
 pub use logging::Level;
 pub use process::{Exit, Group};
 pub use queue::Caller;

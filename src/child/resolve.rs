@@ -1,10 +1,12 @@
-//! From a server's entry to the command that starts it: placeholders, `~/`, relative paths, environment. Pure; the
-//! variables come from the caller. No value of a variable ever gets into a message.
+//! From a server's entry to the command that starts it, or the address that it has: placeholders, `~/`, relative paths,
+//! environment. Pure; the variables come from the caller. No value of a variable ever gets into a message.
 
 use std::path::{Path, PathBuf};
 
 use evokore_catalog::server::{ServerSpec, Transport};
 use evokore_catalog::template::{self, TemplateError};
+
+use super::remote::Remote;
 
 /// A command, ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +23,16 @@ pub(super) struct Command {
     pub(super) cwd: Option<PathBuf>,
 }
 
-/// Why an entry is no command.
+/// What an entry leads to.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Target {
+    /// To be started.
+    Command(Command),
+    /// To be reached.
+    Remote(Remote),
+}
+
+/// Why an entry leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ResolveError {
     /// Keys with the variables they need, which are not set.
@@ -35,12 +46,6 @@ pub(super) enum ResolveError {
         /// What is wrong with it.
         what: String,
     },
-    /// A transport that this build does not speak.
-    #[error(
-        "it is reached over HTTP, which this version does not speak with child servers\nhint: give it a `command` that \
-         bridges to its `url`, such as `npx -y mcp-remote <url>`"
-    )]
-    Http,
 }
 
 fn missing(keys: &[(String, String)]) -> String {
@@ -48,7 +53,7 @@ fn missing(keys: &[(String, String)]) -> String {
     format!("{}, which is not set", needs.join(", "))
 }
 
-/// The command of `spec`. Relative paths start at `base`, the folder of the configuration.
+/// What `spec` leads to. Relative paths start at `base`, the folder of the configuration.
 ///
 /// # Errors
 /// All missing variables at once, or the first key that cannot be used.
@@ -56,16 +61,16 @@ pub(super) fn resolve(
     spec: &ServerSpec,
     lookup: &dyn Fn(&str) -> Option<String>,
     base: &Path,
-) -> Result<Command, ResolveError> {
+) -> Result<Target, ResolveError> {
     let mut texts = Texts { lookup, missing: Vec::new() };
-    let command = match spec.transport {
+    let target = match spec.transport {
         Transport::Http { url, headers } => {
-            // The keys are looked at all the same, so that a missing variable is named first.
-            texts.expand("url", url)?;
-            for (name, value) in headers {
-                texts.expand(&format!("headers.{name}"), value)?;
-            }
-            None
+            let url = texts.expand("url", url)?;
+            let headers = headers.iter();
+            let headers =
+                headers.map(|(name, value)| Ok(((*name).to_owned(), texts.expand(&format!("headers.{name}"), value)?)));
+            let headers = headers.collect::<Result<_, _>>()?;
+            Target::Remote(Remote { url, headers })
         }
         Transport::Stdio { command, args, env, cwd } => {
             let program = texts.expand_path("command", command)?;
@@ -77,7 +82,7 @@ pub(super) fn resolve(
             let own = own.collect::<Result<_, _>>()?;
             let cwd = cwd.map(|cwd| texts.expand_path("cwd", cwd)).transpose()?;
             let env_file = spec.env_file.map(|file| texts.expand_path("envFile", file)).transpose()?;
-            Some(Command {
+            Target::Command(Command {
                 program: if program.contains(['/', '\\']) { absolute(base, &program) } else { program },
                 args,
                 env: own,
@@ -89,7 +94,7 @@ pub(super) fn resolve(
     if !texts.missing.is_empty() {
         return Err(ResolveError::Missing(texts.missing));
     }
-    command.ok_or(ResolveError::Http)
+    Ok(target)
 }
 
 fn absolute(base: &Path, program: &str) -> String {
@@ -152,6 +157,18 @@ mod tests {
         ServerSpec { id: "s", transport, ..ServerSpec::ABSENT }
     }
 
+    fn command(spec: &ServerSpec, base: &str) -> Command {
+        match resolve(spec, &lookup, Path::new(base)) {
+            Ok(Target::Command(command)) => command,
+            Ok(Target::Remote(remote)) => panic!("{}", remote.url),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn refused(transport: Transport, lookup: &dyn Fn(&str) -> Option<String>) -> ResolveError {
+        resolve(&spec(transport), lookup, Path::new(".")).err().expect("it leads nowhere")
+    }
+
     fn lookup(name: &str) -> Option<String> {
         let value = match name {
             "HOME" => "/home/me",
@@ -171,7 +188,7 @@ mod tests {
             cwd: Some("work"),
         };
         let spec = ServerSpec { env_file: Some("~/${NAME:-x}.env"), ..spec(transport) };
-        let command = resolve(&spec, &lookup, Path::new("/etc/app")).expect("a command");
+        let command = command(&spec, "/etc/app");
         assert_eq!(command.program, "/etc/app/bin/run.sh");
         assert_eq!(command.args, ["--at=t0ken", "/home/me/in", "/home/me/data", "x~/y", "/home/me/in", "a&b"]);
         assert_eq!(command.cwd.as_deref(), Some(Path::new("/etc/app/work")));
@@ -190,9 +207,19 @@ mod tests {
             ("./x", ".", "./x"),
         ] {
             let transport = Transport::Stdio { command, args: &[], env: &[], cwd: None };
-            let found = resolve(&spec(transport), &lookup, Path::new(base)).expect("a command");
+            let found = self::command(&spec(transport), base);
             assert_eq!((found.program.as_str(), found.cwd), (program, None), "{command}");
         }
+    }
+
+    #[test]
+    fn expands_an_address_and_its_headers() {
+        let headers: &[(&str, &str)] = &[("Authorization", "Bearer ${TOKEN}"), ("X-Team", "${TEAM:-a}")];
+        let transport = Transport::Http { url: "https://${HOST:-example.org}/mcp", headers };
+        let Ok(Target::Remote(remote)) = resolve(&spec(transport), &lookup, Path::new(".")) else { panic!() };
+        let headers: Vec<_> = remote.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        assert_eq!(remote.url, "https://example.org/mcp");
+        assert_eq!(headers, ["Authorization: Bearer t0ken", "X-Team: a"]);
     }
 
     #[test]
@@ -203,7 +230,7 @@ mod tests {
             env: &[("KEY", "${C}")],
             cwd: None,
         };
-        let error = resolve(&spec(transport), &lookup, Path::new(".")).expect_err("not set");
+        let error = refused(transport, &lookup);
         assert_eq!(
             error.to_string(),
             "`args[1]` needs `A`, `args[1]` needs `B`, `env.KEY` needs `C`, which is not set"
@@ -211,10 +238,8 @@ mod tests {
 
         let url = "https://${HOST:-example.org}/mcp";
         let headers: &[(&str, &str)] = &[("Authorization", "Bearer ${NOT_SET}")];
-        let error = resolve(&spec(Transport::Http { url, headers }), &lookup, Path::new(".")).expect_err("not set");
+        let error = refused(Transport::Http { url, headers }, &lookup);
         assert_eq!(error.to_string(), "`headers.Authorization` needs `NOT_SET`, which is not set");
-        let error = resolve(&spec(Transport::Http { url, headers: &[] }), &lookup, Path::new(".")).expect_err("HTTP");
-        assert_eq!(error, ResolveError::Http);
 
         for (arg, expected) in [
             (
@@ -227,7 +252,7 @@ mod tests {
             ),
         ] {
             let transport = Transport::Stdio { command: "x", args: arg, env: &[], cwd: None };
-            let error = resolve(&spec(transport), &lookup, Path::new(".")).expect_err("bad");
+            let error = refused(transport, &lookup);
             assert_eq!(error.to_string(), expected);
         }
     }
@@ -235,7 +260,7 @@ mod tests {
     #[test]
     fn a_home_that_is_not_known_is_missing() {
         let transport = Transport::Stdio { command: "~/x", args: &[], env: &[], cwd: None };
-        let error = resolve(&spec(transport), &|_| None, Path::new(".")).expect_err("no home");
+        let error = refused(transport, &|_| None);
         assert_eq!(error, ResolveError::Missing(vec![("command".into(), "HOME".into())]));
     }
 }

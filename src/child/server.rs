@@ -167,7 +167,13 @@ impl Server {
 
     /// Counts what a call says about the health of the connection.
     pub(super) fn note(&self, error: &ChildError) {
-        if matches!(error, ChildError::TimedOut { .. } | ChildError::TooLarge { .. } | ChildError::Protocol { .. }) {
+        if matches!(
+            error,
+            ChildError::TimedOut { .. }
+                | ChildError::TooLarge { .. }
+                | ChildError::Protocol { .. }
+                | ChildError::Http { .. }
+        ) {
             let mut facts = self.facts();
             facts.errors = facts.errors.saturating_add(1);
         }

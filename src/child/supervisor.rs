@@ -140,10 +140,10 @@ async fn life(server: &Server, context: &Context, is_news: bool, turn: OwnedSema
         context.say(&format!("child server `{id}` is booting"));
     }
     server.tail.clear();
-    let Launched { stdin, stdout, stderr, exit, group } = launched;
+    let Launched { wires, stderr, exit, group } = launched;
     let mut process = Process::new(exit, group);
     let drain = stderr.map(|stderr| server.tail.drain(stderr));
-    let connection = Connection::open(id, stdout, stdin, server.max_line(), server.stats.clone(), context.sink.clone());
+    let connection = Connection::by(id, wires, server.max_line(), server.stats.clone(), context.sink.clone());
     let mut up = None;
     let reason = tokio::select! {
         biased;

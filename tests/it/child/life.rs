@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evokore::child::{ChildError, LaunchError, Status};
-use evokore_catalog::server::{Boot, Limits, ServerSpec, Transport};
+use evokore_catalog::server::{Boot, Limits, ServerSpec};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -311,25 +311,6 @@ async fn dropping_the_handle_stops_the_children() {
     drop(theatre);
     sleep(SECOND).await;
     assert!(run.signals.lock().unwrap().contains(&"KILL"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_http_server_is_refused_by_name() {
-    use std::sync::Arc;
-
-    use evokore::child::{ChildSettings, Children};
-
-    let url = Transport::Http { url: "https://example.org/mcp", headers: &[] };
-    let specs = vec![ServerSpec { transport: url, ..spec("web") }].leak();
-    let settings = ChildSettings::new(Arc::new(|_: &str| None), Arc::new(|_: &str| ()));
-    let children = Children::start(specs, settings, super::scripted::no_sink());
-    let error = children.call(0, super::scripted::to("t")).await.expect_err("HTTP").to_string();
-    expect_test::expect![[r#"
-        child server `web` is not running: it is reached over HTTP, which this version does not speak with child servers
-        hint: give it a `command` that bridges to its `url`, such as `npx -y mcp-remote <url>`"#]]
-    .assert_eq(&error);
-    let status = serde_json::to_value(children.status()).unwrap();
-    assert_eq!((&status[0]["status"], &status[0]["connectionType"]), (&"error".into(), &"http".into()));
 }
 
 #[tokio::test(start_paused = true)]

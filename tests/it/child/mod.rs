@@ -1,6 +1,8 @@
 //! Child servers, seen from outside: one connection, the life of servers, real processes.
 
 mod connection;
+#[cfg(feature = "http")]
+mod http;
 mod life;
 mod lists;
 mod load;

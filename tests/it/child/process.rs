@@ -72,7 +72,7 @@ fn start_as(
     Some(Real { children: Children::start(specs, own, no_sink()), folder, said })
 }
 
-fn has_python() -> bool {
+pub(super) fn has_python() -> bool {
     let found = std::process::Command::new("python3").arg("--version").output().is_ok_and(|out| out.status.success());
     if !found {
         let ci = std::env::var("CI").is_ok_and(|value| value == "true");

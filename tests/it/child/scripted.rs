@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use evokore::child::{
     ChildCall, ChildError, ChildReply, ChildSettings, ChildSink, ChildTool, Children, Connection, Group, LaunchError,
-    Launched, Launcher, Patience, SkippedTool, Stats, Taken,
+    Launched, Launcher, Patience, SkippedTool, Stats, Taken, Wires,
 };
 use evokore_catalog::server::{ServerSpec, Transport};
 use serde_json::{Value, json};
@@ -165,8 +165,7 @@ impl Launcher for Stage {
         let group = Box::new(PlayedGroup(signals.clone()));
         let _ = self.runs.send(Run { id: spec.id, child, stderr, exit, signals });
         Ok(Launched {
-            stdin: Box::new(stdin),
-            stdout: Box::new(stdout),
+            wires: Wires::Streams { stdin: Box::new(stdin), stdout: Box::new(stdout) },
             stderr: Some(Box::new(near_stderr)),
             exit: Box::pin(async move {
                 match ended.await {

@@ -1,0 +1,131 @@
+//! Where a server is and what it is told with each request, and the one place that sends a request to it.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
+use hyper::{Method, Request, Response, StatusCode, Uri};
+
+use super::address::{self, origin};
+use super::client::Client;
+use super::failure::Failure;
+use super::session::Ticket;
+
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+/// Redirects that are followed, one after the other.
+const MAX_REDIRECTS: usize = 5;
+
+/// A server's address, with everything that each request to it carries.
+pub(in crate::child) struct Endpoint {
+    pub(super) url: Uri,
+    pub(super) headers: HeaderMap,
+    pub(super) client: Client,
+}
+
+impl fmt::Debug for Endpoint {
+    /// Without headers: they are secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// One request.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Ask<'a> {
+    /// Says something.
+    Post(&'a Bytes),
+    /// Asks for a stream of what the server has to say, after the event of this id.
+    Listen(Option<&'a str>),
+    /// Ends the session.
+    Leave,
+}
+
+impl Endpoint {
+    /// An endpoint at `url`.
+    ///
+    /// # Errors
+    /// What is wrong, beginning with the key that is.
+    pub(in crate::child) fn new(url: &str, headers: &[(String, String)], client: Client) -> Result<Endpoint, String> {
+        let url = address::parse(url).map_err(|what| format!("its `url` {what}\nhint: correct it and rebuild"))?;
+        if address::is_open(&url) {
+            return Err(format!(
+                "its `url` is {}, where everyone on the way can read along\nhint: write `https://`",
+                origin(&url)
+            ));
+        }
+        let mut own = HeaderMap::new();
+        for (name, value) in headers {
+            let bad = |what: &str| format!("`headers.{name}` {what}\nhint: correct it, or the variable that it names");
+            let key = HeaderName::try_from(name.as_str()).map_err(|_| bad("is no name of a header"))?;
+            let mut value =
+                HeaderValue::from_str(value.trim()).map_err(|_| bad("holds a character that no header may have"))?;
+            value.set_sensitive(true);
+            own.append(key, value);
+        }
+        Ok(Endpoint { url, headers: own, client })
+    }
+
+    /// Sends a request, and follows redirects that stay within the origin.
+    pub(super) async fn send(&self, ask: Ask<'_>, ticket: &Ticket) -> Result<Response<Incoming>, Failure> {
+        let mut url = self.url.clone();
+        for _ in 0..=MAX_REDIRECTS {
+            let response = self.client.send(self.request(ask, ticket, &url)).await?;
+            match response.status() {
+                StatusCode::MOVED_PERMANENTLY
+                | StatusCode::FOUND
+                | StatusCode::TEMPORARY_REDIRECT
+                | StatusCode::PERMANENT_REDIRECT => url = redirected(&url, &response)?,
+                status if status.is_redirection() => {
+                    return Err(Failure::Astray(format!("refers to another document (HTTP {})", status.as_u16())));
+                }
+                _ => return Ok(response),
+            }
+        }
+        Err(Failure::Astray(format!("redirects more than {MAX_REDIRECTS} times")))
+    }
+
+    /// Whether requests say who asks.
+    pub(super) fn has_credentials(&self) -> bool {
+        self.headers.contains_key(AUTHORIZATION)
+    }
+
+    fn request(&self, ask: Ask<'_>, ticket: &Ticket, url: &Uri) -> Request<Full<Bytes>> {
+        let (method, accept, body) = match ask {
+            Ask::Post(frame) => (Method::POST, "application/json, text/event-stream", frame.clone()),
+            Ask::Listen(_) => (Method::GET, "text/event-stream", Bytes::new()),
+            Ask::Leave => (Method::DELETE, "*/*", Bytes::new()),
+        };
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = url.clone();
+        let headers = request.headers_mut();
+        headers.insert(USER_AGENT, HeaderValue::from_static(concat!("evokore/", env!("CARGO_PKG_VERSION"))));
+        headers.extend(self.headers.clone());
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        if let Ask::Post(_) = ask {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        if let Ask::Listen(Some(last)) = ask
+            && let Ok(last) = HeaderValue::from_str(last)
+        {
+            headers.insert(LAST_EVENT, last);
+        }
+        for (name, value) in [(SESSION, &ticket.id), (VERSION, &ticket.version)] {
+            if let Some(value) = value {
+                headers.insert(name, value.clone());
+            }
+        }
+        request
+    }
+}
+
+fn redirected(url: &Uri, response: &Response<Incoming>) -> Result<Uri, Failure> {
+    let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
+    let to = to.ok_or_else(|| Failure::Astray("redirects to nowhere".to_owned()))?;
+    let to = address::join(url, to).map_err(|_| Failure::Astray("redirects to what is no URL".to_owned()))?;
+    if origin(&to) == origin(url) { Ok(to) } else { Err(Failure::Elsewhere(origin(&to))) }
+}

@@ -1,0 +1,145 @@
+//! Why an endpoint gave no answer. Each text is the rest of a sentence about the server, with what to do.
+
+use std::time::Duration;
+
+use hyper::StatusCode;
+
+use super::address::Origin;
+use super::client::shortened;
+use crate::child::error::{ChildError, Size, seconds};
+
+/// What kept an endpoint from answering.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// There is no stream to it; the text says why and what to do.
+    Unreachable(String),
+    /// The connection ended before the answer did; the text says how.
+    Broken(String),
+    /// A status that is no answer, with the beginning of the body.
+    Status { status: StatusCode, quote: String, after: Option<Duration> },
+    /// 401: it wants to know who asks. Whether it was told.
+    Login { quote: String, was_told: bool },
+    /// It does not know the session any more.
+    SessionGone,
+    /// It asked to be left alone for so long.
+    Resting(Duration),
+    /// It refers to another origin.
+    Elsewhere(Origin),
+    /// It refers to nowhere, or in circles.
+    Astray(String),
+    /// 200 with something else than a message.
+    NoMessage { status: StatusCode, quote: String },
+    /// The answer is over the limit; so many bytes had come.
+    TooLarge(usize),
+}
+
+impl Failure {
+    /// The same in the words of a caller of server `id`.
+    pub(super) fn into_error(self, id: &'static str, limit: usize) -> ChildError {
+        if let Failure::TooLarge(size) = self {
+            return ChildError::TooLarge { id, size: Size::SoFar(size as u64), limit: limit as u64 };
+        }
+        let wait = self.wait();
+        ChildError::Http { id, what: self.text(id), wait }
+    }
+
+    /// How long it wants to be left alone.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        match self {
+            Failure::Status { after, .. } => *after,
+            Failure::Resting(after) => Some(*after),
+            _ => None,
+        }
+    }
+
+    /// Whether the same request may go through a moment later.
+    pub(super) fn is_transient(&self) -> bool {
+        match self {
+            Failure::Broken(_) => true,
+            Failure::Status { status, .. } => matches!(status.as_u16(), 408 | 500 | 502..=504),
+            _ => false,
+        }
+    }
+
+    fn text(&self, id: &str) -> String {
+        match self {
+            Failure::Unreachable(text) => text.clone(),
+            Failure::Broken(how) => format!("{how}\nhint: it may have had the request; look before you ask again"),
+            Failure::Status { status, quote, after } => {
+                format!("{}{}\nhint: {}", said(*status), colon(quote), advice(*status, *after))
+            }
+            Failure::Login { quote, was_told: false } => format!(
+                "wants a login (HTTP 401){}\nhint: run `evokore login {id}`, or put a token into its `headers`",
+                colon(quote)
+            ),
+            Failure::Login { quote, was_told: true } => format!(
+                "does not accept its credentials (HTTP 401){}\nhint: renew the token that its `headers` name, or take it \
+                 out and run `evokore login {id}`",
+                colon(quote)
+            ),
+            Failure::SessionGone => {
+                "ends every session at once (HTTP 404 right after a new one)\nhint: tell whoever runs \
+                 it; several instances behind one address may not share their sessions"
+                    .to_owned()
+            }
+            Failure::Resting(after) => {
+                format!("asked for a pause, which lasts {} more\nhint: call again then", whole(*after))
+            }
+            Failure::Elsewhere(origin) => format!(
+                "redirects to {origin}, another origin, where its credentials do not belong\nhint: if that is its place now, \
+                 write the new address as its `url`"
+            ),
+            Failure::Astray(what) => format!("{what}\nhint: check its `url`"),
+            Failure::NoMessage { status, quote } if quote.is_empty() => {
+                format!("answered with nothing ({status})\nhint: check that its `url` is that of an MCP endpoint")
+            }
+            Failure::NoMessage { status, quote } => format!(
+                "answered with something else than a message of the protocol ({status}): {quote}\nhint: check that its `url` \
+                 is that of an MCP endpoint"
+            ),
+            Failure::TooLarge(size) => format!("gave too large an answer: {size} bytes"),
+        }
+    }
+}
+
+fn said(status: StatusCode) -> String {
+    let what = match status.as_u16() {
+        403 => "refuses this",
+        404 => "knows nothing at its `url`",
+        408 => "gave up waiting for the request",
+        429 => "gets too many requests",
+        503 => "is not available",
+        500..=599 => "failed",
+        _ => "answered with an error",
+    };
+    let reason = status.canonical_reason().map_or_else(String::new, |reason| format!(" {reason}"));
+    format!("{what} (HTTP {}{reason})", status.as_u16())
+}
+
+fn advice(status: StatusCode, after: Option<Duration>) -> String {
+    if let Some(after) = after {
+        return format!("it asks to wait {}; call again then", whole(after));
+    }
+    match status.as_u16() {
+        403 => "its credentials do not suffice, or it is not meant for this machine",
+        404 | 405 => "check its `url`; many end in `/mcp`",
+        408 | 429 | 503 => "call again in some seconds",
+        500..=599 => "the fault is on its side; look before you ask again, since it may have done something",
+        _ => "the fault is in what it was asked, or it is no MCP endpoint",
+    }
+    .to_owned()
+}
+
+/// Whole seconds, rounded up: whoever waits that long has waited long enough.
+fn whole(duration: Duration) -> String {
+    seconds(Duration::from_secs(duration.as_millis().div_ceil(1000) as u64))
+}
+
+fn colon(quote: &str) -> String {
+    if quote.is_empty() { String::new() } else { format!(": {quote}") }
+}
+
+/// The status of a body that was read to explain it.
+pub(super) fn status(status: StatusCode, body: &[u8], after: Option<Duration>) -> Failure {
+    Failure::Status { status, quote: shortened(body), after }
+}

@@ -1,0 +1,64 @@
+//! Child servers over HTTP (Streamable HTTP of 2025-03-26 to 2025-11-25).
+//!
+//! The connection is the same as over pipes; only how frames leave and messages come differs:
+//!
+//! ```text
+//! link        takes each frame of the connection on its way
+//!   exchange    request → POST → JSON or a stream → the connection; what is tried again
+//!   listen      what the server says unasked (GET)
+//!   session     what has been agreed on; frame tells ours apart
+//! endpoint    address and headers; the only place that makes a request
+//! client      connections (connect: name, TCP, TLS), bodies; sse reads streams
+//! failure     why there was no answer; pause: how long it wants to be left alone
+//! ```
+
+mod address;
+mod client;
+mod connect;
+mod endpoint;
+mod exchange;
+mod failure;
+mod frame;
+mod link;
+mod listen;
+mod pause;
+mod session;
+mod sse;
+
+pub(super) use client::Client;
+pub(super) use endpoint::Endpoint;
+pub use link::Line;
+pub(super) use link::run;
+
+use tokio_util::sync::CancellationToken;
+
+use super::launch::{Launched, Wires};
+use super::process::Group;
+
+/// A server that is to be spoken to at `endpoint`. It "ends" when it has heard that its session does.
+pub(super) fn launched(endpoint: Endpoint) -> Launched {
+    let closed = CancellationToken::new();
+    let end = closed.clone();
+    Launched {
+        wires: Wires::Http(Line { endpoint, closed: closed.clone() }),
+        stderr: None,
+        exit: Box::pin(async move {
+            end.cancelled().await;
+            "ended its session".to_owned()
+        }),
+        group: Box::new(NoProcess(closed)),
+    }
+}
+
+/// There is nothing on this machine to end.
+struct NoProcess(CancellationToken);
+
+impl Group for NoProcess {
+    fn terminate(&self) {}
+    fn kill(&self) {
+        self.0.cancel();
+    }
+    fn is_empty(&self) -> bool {
+        true
+    }
+}

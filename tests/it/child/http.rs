@@ -1,0 +1,278 @@
+//! Child servers over HTTP: a real server, real sockets. Needs `python3`.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use evokore::child::{ChildCall, ChildError, ChildReply, ChildSettings, ChildStatus, Children, Status};
+use evokore_catalog::server::{ServerSpec, Transport};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+
+use super::process::has_python;
+use super::scripted::{no_sink, spec, to};
+
+/// Long enough for a loaded machine.
+const LONG: Duration = Duration::from_secs(30);
+
+/// The server of `tests/it/support/remote.py`, until it is dropped.
+struct Server {
+    process: Child,
+    port: u16,
+}
+
+impl Server {
+    /// Starts it with these habits; `None`, said loudly, where there is no Python.
+    fn start(habits: &[&str]) -> Option<Server> {
+        if !has_python() {
+            return None;
+        }
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/remote.py");
+        let mut process = Command::new("python3")
+            .arg(script)
+            .args(habits)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Some(Server { process, port: line.trim().parse().unwrap() })
+    }
+
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/mcp", self.port)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// evokore's side.
+struct Near {
+    children: Children,
+    said: Arc<Mutex<Vec<String>>>,
+}
+
+impl Near {
+    fn to(url: &str) -> Near {
+        Near::with(url, &[], &[])
+    }
+
+    fn with(url: &str, headers: &'static [(&'static str, &'static str)], variables: &[(&str, &str)]) -> Near {
+        let transport = Transport::Http { url: url.to_owned().leak(), headers };
+        let specs = vec![ServerSpec { transport, ..spec("far") }].leak();
+        let said = Arc::<Mutex<Vec<_>>>::default();
+        let log = said.clone();
+        let own: Vec<_> = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let lookup = move |name: &str| own.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        let say = move |line: &str| log.lock().unwrap().push(line.to_owned());
+        let mut settings = ChildSettings::new(Arc::new(lookup), Arc::new(say));
+        settings.call_timeout = Duration::from_secs(20);
+        Near { children: Children::start(specs, settings, no_sink()), said }
+    }
+
+    async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ChildError> {
+        let call = ChildCall { arguments: Some(Bytes::from(arguments.to_string())), ..to(tool) };
+        match timeout(LONG, self.children.call(0, call)).await.expect("an answer")? {
+            ChildReply::Result(bytes) => {
+                Ok(serde_json::from_slice::<Value>(&bytes).unwrap()["structuredContent"].clone())
+            }
+            ChildReply::Error(bytes) => panic!("{bytes:?}"),
+        }
+    }
+
+    /// Why a call fails.
+    async fn failure(&self) -> String {
+        self.call("echo", json!({})).await.expect_err("it fails").to_string()
+    }
+
+    /// What the server has been asked, so far.
+    async fn requests(&self) -> Vec<Value> {
+        self.call("requests", json!({})).await.unwrap()["requests"].as_array().unwrap().clone()
+    }
+
+    fn status(&self) -> ChildStatus {
+        self.children.status().remove(0)
+    }
+
+    /// Waits until the server is not booting any more; its status.
+    async fn settled(&self) -> ChildStatus {
+        let start = Instant::now();
+        while matches!(self.status().status, Status::Booting) {
+            assert!(start.elapsed() < LONG, "{:?}", self.said.lock().unwrap());
+            sleep(Duration::from_millis(5)).await;
+        }
+        self.status()
+    }
+}
+
+fn count(requests: &[Value], verb: &str, method: Option<&str>) -> usize {
+    let is_it = |request: &&Value| request["verb"] == verb && method.is_none_or(|method| request["method"] == method);
+    requests.iter().filter(is_it).count()
+}
+
+#[tokio::test]
+async fn posts_and_is_answered_in_json_or_as_a_stream() {
+    for habits in [&[][..], &["sse"]] {
+        let Some(server) = Server::start(habits) else { return };
+        let near = Near::to(&server.url());
+        let arguments = json!({"text": "é✓", "number": 1.5});
+        assert_eq!(near.call("echo", arguments.clone()).await.unwrap(), arguments);
+        let status = near.status();
+        assert_eq!((status.registered_tools, status.protocol.as_str()), (5, "2025-11-25"), "{status:?}");
+
+        let requests = near.requests().await;
+        let posts: Vec<&Value> = requests.iter().filter(|request| request["verb"] == "POST").collect();
+        let methods: Vec<&str> = posts.iter().map(|post| post["method"].as_str().unwrap()).collect();
+        let expected = ["initialize", "notifications/initialized", "tools/list", "tools/call", "tools/call"];
+        assert_eq!(methods, expected);
+        for (n, post) in posts.iter().enumerate() {
+            let header = |name: &str| post["headers"][name].as_str();
+            assert_eq!(header("accept"), Some("application/json, text/event-stream"));
+            assert_eq!(header("content-type"), Some("application/json"));
+            let agreed = (header("mcp-session-id"), header("mcp-protocol-version"));
+            assert_eq!(agreed, if n == 0 { (None, None) } else { (Some("s1"), Some("2025-11-25")) });
+        }
+    }
+}
+
+#[tokio::test]
+async fn many_calls_are_under_way_at_once() {
+    let Some(server) = Server::start(&[]) else { return };
+    let near = Near::to(&server.url());
+    let calls = (0..100).map(|n| {
+        let (children, arguments) = (near.children.clone(), Bytes::from(format!("{{\"n\":{n}}}")));
+        let call = ChildCall { arguments: Some(arguments), ..to("echo") };
+        tokio::spawn(async move { children.call(0, call).await })
+    });
+    for (n, call) in calls.collect::<Vec<_>>().into_iter().enumerate() {
+        let ChildReply::Result(bytes) = timeout(LONG, call).await.unwrap().unwrap().unwrap() else { panic!() };
+        assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap()["structuredContent"]["n"], n);
+    }
+}
+
+#[tokio::test]
+async fn progress_comes_before_its_result() {
+    let Some(server) = Server::start(&[]) else { return };
+    let near = Near::to(&server.url());
+    let (sender, mut receiver) = mpsc::channel(8);
+    near.children.call(0, ChildCall { progress: Some(sender), ..to("progress") }).await.unwrap();
+    let found: Vec<_> = std::iter::from_fn(|| receiver.try_recv().ok()).collect();
+    assert_eq!(found.len(), 3, "{found:?}");
+}
+
+#[tokio::test]
+async fn what_it_says_unasked_is_heard_where_it_offers_that() {
+    let Some(server) = Server::start(&["get"]) else { return };
+    let near = Near::to(&server.url());
+    while count(&near.requests().await, "GET", None) == 0 {}
+    near.call("grow", json!({})).await.unwrap();
+    let start = Instant::now();
+    while near.status().registered_tools < 6 {
+        assert!(start.elapsed() < LONG);
+        sleep(Duration::from_millis(10)).await;
+    }
+
+    for status in ["404", "400", "405", "406", "500"] {
+        let Some(server) = Server::start(&[&format!("refuse={status}")]) else { return };
+        let near = Near::to(&server.url());
+        while count(&near.requests().await, "GET", None) == 0 {}
+        near.call("echo", json!({})).await.unwrap();
+        assert_eq!(near.status().error_count, 0, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_is_gone_is_made_anew_once() {
+    for habits in [&["forget=3"][..], &["forget=3", "forget400", "sse"]] {
+        let Some(server) = Server::start(habits) else { return };
+        let near = Near::to(&server.url());
+        near.call("echo", json!({"n": 1})).await.unwrap();
+        near.call("echo", json!({"n": 2})).await.unwrap();
+        assert_eq!(near.call("echo", json!({"n": 3})).await.unwrap(), json!({"n": 3}), "{habits:?}");
+        let start = Instant::now();
+        let requests = loop {
+            let requests = near.requests().await;
+            if count(&requests, "POST", Some("tools/list")) == 2 {
+                break requests;
+            }
+            assert!(start.elapsed() < LONG, "the list is asked for again");
+            sleep(Duration::from_millis(20)).await;
+        };
+        let hellos: Vec<_> = requests.iter().filter(|request| request["method"] == "initialize").collect();
+        assert_eq!(hellos.len(), 2);
+        assert_eq!(hellos[1]["headers"].get("mcp-session-id"), None);
+    }
+
+    let Some(server) = Server::start(&["forgetful"]) else { return };
+    let near = Near::to(&server.url());
+    expect_test::expect![""].assert_eq(&near.failure().await);
+}
+
+#[tokio::test]
+async fn headers_come_from_variables_and_go_with_everything() {
+    let farewell = std::env::temp_dir().join(format!("evokore-farewell-{}", std::process::id()));
+    let habits = ["auth=Bearer s3cret", "get", &format!("farewell={}", farewell.display())];
+    let Some(server) = Server::start(&habits) else { return };
+    let headers: &[(&str, &str)] = &[("Authorization", "Bearer ${KEY}"), ("X-Team", "${TEAM:-blue}")];
+    let near = Near::with(&server.url(), headers, &[("KEY", "s3cret")]);
+    while count(&near.requests().await, "GET", None) == 0 {}
+    for request in near.requests().await.iter().filter(|request| request["verb"] != "closed") {
+        let carried = (&request["headers"]["authorization"], &request["headers"]["x-team"]);
+        assert_eq!(carried, (&json!("Bearer s3cret"), &json!("blue")), "{request}");
+    }
+    near.children.shutdown().await;
+    let goodbye: Value = serde_json::from_str(&std::fs::read_to_string(&farewell).unwrap()).unwrap();
+    std::fs::remove_file(&farewell).unwrap();
+    assert_eq!((&goodbye["verb"], &goodbye["headers"]["mcp-session-id"]), (&json!("DELETE"), &json!("s1")));
+    assert_eq!(goodbye["headers"]["authorization"], "Bearer s3cret");
+    assert!(!near.said.lock().unwrap().join("\n").contains("s3cret"));
+
+    let near = Near::with(&server.url(), headers, &[]);
+    let error = near.failure().await;
+    assert_eq!(error, "child server `far` is not running: `headers.Authorization` needs `KEY`, which is not set");
+    let near = Near::with(&server.url(), headers, &[("KEY", "wrong")]);
+    near.settled().await;
+    expect_test::expect![""].assert_eq(&near.status().reason.unwrap());
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_told_at_once() {
+    let mut table = String::new();
+    for habits in [
+        &["status=200", "body={\"Output\":1}", "kind=application/json"][..],
+        &["status=200", "body=<html>\n <b>Hello</b></html>"],
+        &["status=200", "body="],
+        &["status=202"],
+        &["status=200", "body=data: x\n\n", "kind=text/event-stream"],
+        &["status=403", "body=no entry"],
+        &[
+            "status=404",
+            "body={\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32001,\"message\":\"Session not found\"}}",
+        ],
+        &["status=429", "after=30"],
+        &["status=429"],
+        &["status=500", "body=boom"],
+        &["status=503", "after=Fri, 31 Dec 9999 00:00:00 GMT"],
+        &["status=303"],
+    ] {
+        let Some(server) = Server::start(habits) else { return };
+        let near = Near::to(&server.url());
+        let start = Instant::now();
+        let error = near.failure().await;
+        assert!(start.elapsed() < Duration::from_secs(10), "{error}");
+        table += &format!("{}\n{error}\n\n", habits.join(" ").replace('\n', "\\n"));
+    }
+    expect_test::expect![""].assert_eq(&table);
+}

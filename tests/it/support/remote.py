@@ -1,0 +1,240 @@
+"""A small MCP server over HTTP for tests. Prints its port when it listens. Ends with its stdin. Each argument switches on
+one habit:
+
+  sse            answers requests with a stream of events
+  get            offers the stream for what it says unasked; tool `grow` says there that the list has changed
+  refuse=STATUS  answers GET with this status (405 unless `get`)
+  auth=VALUE     wants this `Authorization` with each request
+  forget=N       forgets its sessions before the Nth tools/call
+  forget400      ... and says so with 400 instead of 404
+  forgetful      ... before every call
+  status=N       answers each tools/call with this status, `once` only the first
+  after=TEXT     ... and this Retry-After
+  body=TEXT      ... and this body; kind=TEXT is its type
+  break          breaks the stream of an answer off, and gives the rest when it is asked for it
+  from=PATH      redirects this path to /mcp with status `with=N` (307)
+  to=URL         redirects every POST there
+  old            speaks HTTP+SSE of 2024-11-05 at /sse
+  tls=FOLDER     speaks TLS with FOLDER/cert.pem and FOLDER/key.pem
+
+Tool `echo` gives its arguments back, `requests` what has been asked so far, `wait` never answers, `progress` reports
+three times and answers.
+"""
+
+import json
+import os
+import ssl
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+HABITS = dict(habit.partition("=")[::2] for habit in sys.argv[1:])
+LOCK = threading.Lock()
+SESSIONS = set()
+REQUESTS = []
+STREAMS = []
+SEEN = {"calls": 0, "sessions": 0, "grown": False}
+REST = {}
+
+
+def tools():
+    names = ["echo", "requests", "wait", "progress", "grow"] + (["grown"] if SEEN["grown"] else [])
+    return [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = 0
+
+    def log_message(self, *_):
+        pass
+
+    def note(self, message=None):
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        entry = {"verb": self.command, "path": self.path, "headers": headers}
+        if message is not None:
+            entry["method"] = message.get("method")
+            entry["params"] = message.get("params")
+        with LOCK:
+            REQUESTS.append(entry)
+
+    def answer(self, status, body=b"", kind="application/json", headers=()):
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        if kind and body:
+            self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def begin(self, headers=()):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        self.send_header("Transfer-Encoding", "chunked")
+        for name, value in headers:
+            self.send_header(name, value)
+        self.end_headers()
+
+    def chunk(self, data):
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+    def event(self, message, number=None):
+        head = b"" if number is None else b"id: %d\n" % number
+        self.chunk(b": hello\n\n" + head + b"event: message\ndata: " + json.dumps(message).encode() + b"\n\n")
+
+    def allowed(self):
+        if "auth" in HABITS and self.headers.get("Authorization") != HABITS["auth"]:
+            self.answer(401, b'{"error":"invalid_token"}')
+            return False
+        return True
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        message = json.loads(body)
+        self.note(message)
+        if "to" in HABITS:
+            return self.answer(307, headers=[("Location", HABITS["to"])])
+        if "from" in HABITS and self.path == HABITS["from"]:
+            return self.answer(int(HABITS.get("with", 307)), headers=[("Location", "/mcp")])
+        if not self.allowed():
+            return None
+        if "old" in HABITS:
+            if not self.path.startswith("/messages"):
+                return self.answer(405)
+            self.answer(202)
+            if "id" in message and "method" in message:
+                self.old(message)
+            return None
+        return self.modern(message)
+
+    def modern(self, message):
+        method, session = message.get("method"), self.headers.get("Mcp-Session-Id")
+        if method == "initialize":
+            with LOCK:
+                SEEN["sessions"] += 1
+                session = "s%d" % SEEN["sessions"]
+                SESSIONS.add(session)
+            return self.give(message, [("Mcp-Session-Id", session)])
+        if method == "tools/call":
+            with LOCK:
+                SEEN["calls"] += 1
+                if "forgetful" in HABITS or HABITS.get("forget") == str(SEEN["calls"]):
+                    SESSIONS.clear()
+        if session not in SESSIONS:
+            status = 400 if "forget400" in HABITS else 404
+            return self.answer(status, b"Bad Request: no valid session" if status == 400 else b"")
+        if "id" not in message or method is None:
+            return self.answer(202)
+        if method == "tools/call" and "status" in HABITS and not ("once" in HABITS and SEEN["calls"] > 1):
+            after = [("Retry-After", HABITS["after"])] if "after" in HABITS else []
+            body, kind = HABITS.get("body", "").encode(), HABITS.get("kind", "text/html")
+            return self.answer(int(HABITS["status"]), body, kind, after)
+        return self.give(message)
+
+    def give(self, message, headers=()):
+        result = self.result(message)
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        params = message.get("params") or {}
+        name = params.get("name") if message["method"] == "tools/call" else None
+        if name == "wait":
+            self.begin()
+            try:
+                while True:
+                    self.chunk(b": waiting\n\n")
+                    time.sleep(0.02)
+            except OSError:
+                with LOCK:
+                    REQUESTS.append({"verb": "closed"})
+            return None
+        if name == "progress":
+            self.begin()
+            for n in range(3):
+                token = params["_meta"]["progressToken"]
+                note = {"progressToken": token, "progress": n}
+                self.event({"jsonrpc": "2.0", "method": "notifications/progress", "params": note})
+            self.event(answer)
+            return self.chunk(b"")
+        if name == "echo" and "break" in HABITS:
+            REST["answer"] = answer
+            self.begin()
+            self.chunk(b"id: 41\nretry: 10\ndata:\n\n")
+            self.close_connection = True
+            return None
+        if "sse" in HABITS:
+            self.begin(headers)
+            self.event(answer, 1)
+            return self.chunk(b"")
+        return self.answer(200, json.dumps(answer).encode(), headers=headers)
+
+    def result(self, message):
+        method, params = message["method"], message.get("params") or {}
+        if method == "initialize":
+            capabilities = {"tools": {"listChanged": True}}
+            version = params["protocolVersion"]
+            return {"protocolVersion": version, "capabilities": capabilities, "serverInfo": {"name": "remote", "version": "1"}}
+        if method == "tools/list":
+            return {"tools": tools()}
+        if params.get("name") == "requests":
+            with LOCK:
+                return {"structuredContent": {"requests": list(REQUESTS)}, "content": []}
+        if params.get("name") == "grow":
+            SEEN["grown"] = True
+            changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+            for stream in list(STREAMS):
+                stream.event(changed)
+        return {"structuredContent": params.get("arguments", {}), "content": []}
+
+    def old(self, message):
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": self.result(message)}
+        for stream in list(STREAMS):
+            stream.event(answer)
+
+    def do_GET(self):
+        self.note()
+        if not self.allowed():
+            return None
+        if "old" in HABITS and self.path == "/sse":
+            self.begin()
+            self.chunk(b"event: endpoint\ndata: /messages?session=7\n\n")
+            return self.stay()
+        if self.headers.get("Last-Event-ID") == "41" and REST:
+            self.begin()
+            self.event(REST.pop("answer"), 42)
+            return self.chunk(b"")
+        if "get" not in HABITS:
+            return self.answer(int(HABITS.get("refuse", 405)), b"no")
+        self.begin()
+        return self.stay()
+
+    def stay(self):
+        STREAMS.append(self)
+        try:
+            while True:
+                self.chunk(b":\n\n")
+                time.sleep(0.05)
+        except OSError:
+            STREAMS.remove(self)
+
+    def do_DELETE(self):
+        self.note()
+        self.answer(200)
+        if "farewell" in HABITS:
+            with open(HABITS["farewell"], "w") as file:
+                file.write(json.dumps(REQUESTS[-1]))
+
+
+def main():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    if "tls" in HABITS:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(os.path.join(HABITS["tls"], "cert.pem"), os.path.join(HABITS["tls"], "key.pem"))
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(server.server_address[1], flush=True)
+    sys.stdin.read()
+
+
+main()
