@@ -102,7 +102,7 @@ impl Connection {
             #[cfg(feature = "http")]
             Wires::Http(line) => {
                 let (shared, queue) = Shared::new(id, stats, sink);
-                tokio::spawn(super::http::run(shared.clone(), queue, line, max_line));
+                tokio::spawn(super::http::run(shared.clone(), queue, *line, max_line));
                 Connection { shared }
             }
         }

@@ -51,7 +51,7 @@ pub enum Wires {
     },
     /// Frames are posted.
     #[cfg(feature = "http")]
-    Http(super::http::Line),
+    Http(Box<super::http::Line>),
 }
 
 /// A child that could not be started. The texts complete "child server `x` …" or stand behind a colon.

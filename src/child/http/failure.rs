@@ -69,7 +69,7 @@ impl Failure {
                 format!("{}{}\nhint: {}", said(*status), colon(quote), advice(*status, *after))
             }
             Failure::Login { quote, was_told: false } => format!(
-                "wants a login (HTTP 401){}\nhint: run `evokore login {id}`, or put a token into its `headers`",
+                "wants a login, which `evokore login {id}` does (HTTP 401){}\nhint: run that, or put a token into its `headers`",
                 colon(quote)
             ),
             Failure::Login { quote, was_told: true } => format!(

@@ -40,7 +40,7 @@ pub(super) fn launched(endpoint: Endpoint) -> Launched {
     let closed = CancellationToken::new();
     let end = closed.clone();
     Launched {
-        wires: Wires::Http(Line { endpoint, closed: closed.clone() }),
+        wires: Wires::Http(Box::new(Line { endpoint, closed: closed.clone() })),
         stderr: None,
         exit: Box::pin(async move {
             end.cancelled().await;

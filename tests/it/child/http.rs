@@ -217,7 +217,10 @@ async fn a_session_that_is_gone_is_made_anew_once() {
 
     let Some(server) = Server::start(&["forgetful"]) else { return };
     let near = Near::to(&server.url());
-    expect_test::expect![""].assert_eq(&near.failure().await);
+    expect_test::expect![[r#"
+        child server `far` ends every session at once (HTTP 404 right after a new one)
+        hint: tell whoever runs it; several instances behind one address may not share their sessions"#]]
+    .assert_eq(&near.failure().await);
 }
 
 #[tokio::test]
@@ -244,7 +247,11 @@ async fn headers_come_from_variables_and_go_with_everything() {
     assert_eq!(error, "child server `far` is not running: `headers.Authorization` needs `KEY`, which is not set");
     let near = Near::with(&server.url(), headers, &[("KEY", "wrong")]);
     near.settled().await;
-    expect_test::expect![""].assert_eq(&near.status().reason.unwrap());
+    let reason = near.status().reason.unwrap();
+    assert!(
+        reason.starts_with("does not accept its credentials (HTTP 401): {\"error\":\"invalid_token\"}"),
+        "{reason}"
+    );
 }
 
 #[tokio::test]
@@ -274,5 +281,54 @@ async fn what_is_no_answer_is_told_at_once() {
         assert!(start.elapsed() < Duration::from_secs(10), "{error}");
         table += &format!("{}\n{error}\n\n", habits.join(" ").replace('\n', "\\n"));
     }
-    expect_test::expect![""].assert_eq(&table);
+    expect_test::expect![[r#"
+        status=200 body={"Output":1} kind=application/json
+        child server `far` answered with something else than a message of the protocol (200 OK): {"Output":1}
+        hint: check that its `url` is that of an MCP endpoint
+
+        status=200 body=<html>\n <b>Hello</b></html>
+        child server `far` answered with something else than a message of the protocol (200 OK): <html> <b>Hello</b></html>
+        hint: check that its `url` is that of an MCP endpoint
+
+        status=200 body=
+        child server `far` answered with nothing (200 OK)
+        hint: check that its `url` is that of an MCP endpoint
+
+        status=202
+        child server `far` answered with nothing (202 Accepted)
+        hint: check that its `url` is that of an MCP endpoint
+
+        status=200 body=data: x\n\n kind=text/event-stream
+        child server `far` ended its stream before the answer
+        hint: it may have had the request; look before you ask again
+
+        status=403 body=no entry
+        child server `far` refuses this (HTTP 403 Forbidden): no entry
+        hint: its credentials do not suffice, or it is not meant for this machine
+
+        status=404 body={"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}
+        child server `far` ends every session at once (HTTP 404 right after a new one)
+        hint: tell whoever runs it; several instances behind one address may not share their sessions
+
+        status=429 after=30
+        child server `far` gets too many requests (HTTP 429 Too Many Requests)
+        hint: it asks to wait 30 s; call again then
+
+        status=429
+        child server `far` gets too many requests (HTTP 429 Too Many Requests)
+        hint: call again in some seconds
+
+        status=500 body=boom
+        child server `far` failed (HTTP 500 Internal Server Error): boom
+        hint: the fault is on its side; look before you ask again, since it may have done something
+
+        status=503 after=Fri, 31 Dec 9999 00:00:00 GMT
+        child server `far` is not available (HTTP 503 Service Unavailable)
+        hint: it asks to wait 300 s; call again then
+
+        status=303
+        child server `far` refers to another document (HTTP 303)
+        hint: check its `url`
+
+    "#]].assert_eq(&table);
 }
