@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use super::client::{chunk, quote, shortened, whole};
 use super::endpoint::{Ask, SESSION};
 use super::failure::{self, Failure};
-use super::frame::Head;
+use super::frame::{Head, INITIALIZED};
 use super::link::Link;
 use super::pause;
 use super::session::Ticket;
@@ -191,7 +191,7 @@ impl Link {
         if self.session.ticket().generation == ticket.generation {
             return Err(Failure::NoMessage { status: StatusCode::OK, quote: shortened(&answer) });
         }
-        self.aside(frames::initialized()).await;
+        self.aside(frames::notification(INITIALIZED)).await;
         self.listen_anew();
         // Whoever forgot the session may have other tools now.
         self.shared.mark_changed();

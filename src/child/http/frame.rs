@@ -5,12 +5,15 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+/// What follows makes sense only after it.
+pub(super) const INITIALIZED: &str = "notifications/initialized";
+
 /// What is to be done with a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Frame {
     /// A request that is to be answered.
     Request(Head),
-    /// `notifications/initialized`: what follows makes sense only after it.
+    /// [`INITIALIZED`].
     Initialized,
     /// `notifications/cancelled` for this request.
     Cancelled(u64),
@@ -56,7 +59,7 @@ impl Frame {
         let Ok(raw) = serde_json::from_slice::<Raw<'_>>(frame) else { return Frame::Aside };
         match (raw.id, raw.method.as_deref()) {
             (Some(id), Some(method)) => Frame::Request(Head { id, method: method.to_owned() }),
-            (None, Some("notifications/initialized")) => Frame::Initialized,
+            (None, Some(INITIALIZED)) => Frame::Initialized,
             (None, Some("notifications/cancelled")) => {
                 let cancelled = raw.params.and_then(|params| serde_json::from_str::<Cancelled>(params.get()).ok());
                 cancelled.map_or(Frame::Aside, |cancelled| Frame::Cancelled(cancelled.id))
@@ -69,6 +72,7 @@ impl Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::child::call::ChildReply;
     use crate::child::frames;
 
     #[test]
@@ -76,9 +80,10 @@ mod tests {
         let request = frames::request(7, "tools/list", "{}");
         let Frame::Request(head) = Frame::read(&request) else { panic!("{request:?}") };
         assert_eq!((head.id, head.method.as_str(), head.is_idempotent()), (7, "tools/list", true));
-        assert_eq!(Frame::read(&frames::initialized()), Frame::Initialized);
+        assert_eq!(Frame::read(&frames::notification(INITIALIZED)), Frame::Initialized);
         assert_eq!(Frame::read(&frames::cancelled(9, "why")), Frame::Cancelled(9));
-        for answer in [frames::answer(b"\"s\"", "ping"), frames::answer(b"3", "roots/list")] {
+        let reply = ChildReply::Result("{}".into());
+        for answer in [frames::reply(b"\"s\"", &reply), frames::reply(b"3", &reply)] {
             assert_eq!(Frame::read(&answer), Frame::Aside);
         }
     }
