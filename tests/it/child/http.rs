@@ -236,6 +236,11 @@ async fn headers_come_from_variables_and_go_with_everything() {
         assert_eq!(carried, (&json!("Bearer s3cret"), &json!("blue")), "{request}");
     }
     near.children.shutdown().await;
+    // It has been told; when it gets round to noting that is its own affair.
+    let start = Instant::now();
+    while !farewell.exists() && start.elapsed() < LONG {
+        sleep(Duration::from_millis(10)).await;
+    }
     let goodbye: Value = serde_json::from_str(&std::fs::read_to_string(&farewell).unwrap()).unwrap();
     std::fs::remove_file(&farewell).unwrap();
     assert_eq!((&goodbye["verb"], &goodbye["headers"]["mcp-session-id"]), (&json!("DELETE"), &json!("s1")));

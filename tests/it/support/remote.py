@@ -14,6 +14,7 @@ one habit:
   break          breaks the stream of an answer off, and gives the rest when it is asked for it
   from=PATH      redirects this path to /mcp with status `with=N` (307)
   to=URL         redirects every POST there
+  farewell=FILE  writes FILE when its session is ended: the request that did it
   old            speaks HTTP+SSE of 2024-11-05 at /sse
   tls=FOLDER     speaks TLS with FOLDER/cert.pem and FOLDER/key.pem
 
@@ -219,10 +220,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_DELETE(self):
         self.note()
-        self.answer(200)
         if "farewell" in HABITS:
-            with open(HABITS["farewell"], "w") as file:
+            with open(HABITS["farewell"] + ".new", "w") as file:
                 file.write(json.dumps(REQUESTS[-1]))
+            os.rename(HABITS["farewell"] + ".new", HABITS["farewell"])
+        self.answer(200)
 
 
 def main():
