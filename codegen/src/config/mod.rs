@@ -1,6 +1,7 @@
 //! `mcp.config.json`: child servers and profiles, as every client writes them and a little more.
 
 mod discovery;
+mod foreign;
 mod inherit;
 mod limits;
 mod placeholder;

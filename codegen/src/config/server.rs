@@ -5,7 +5,7 @@ use jsonc_parser::ast::{ObjectProp, Value};
 
 use super::rate_limit::{self, RateLimit};
 use super::tool_rules::{self, ToolRule};
-use super::{inherit, limits, placeholder};
+use super::{foreign, inherit, limits, placeholder};
 use crate::json::{Reader, Spanned, key_span, span};
 use crate::problem::Problem;
 
@@ -92,43 +92,6 @@ const KEYS: &[&str] = &[
     "envFile",
     "rateLimit",
     "description",
-];
-
-/// What to say about keys that withhold tools elsewhere.
-const WITHHOLD: &str =
-    "no tool is withheld because of it: deny tools in permissions.yml, choose visible ones in a profile";
-/// What to say about keys that approve calls elsewhere.
-const APPROVE: &str = "who may call what is decided by permissions.yml";
-/// What to say about keys that are only for show.
-const DELETE: &str = "delete it, or start its name with `_` to keep it without this note";
-
-/// Keys of other programs, with what to do instead. Without this table some would pass for slips of the fingers.
-const OF_OTHERS: &[(&str, &str)] = &[
-    ("allowedTools", WITHHOLD),
-    ("alwaysAllow", APPROVE),
-    ("auth", "put the header into `headers`, with the secret as `${NAME}`"),
-    ("autoApprove", APPROVE),
-    ("bearer_token_env_var", "write \"Authorization\": \"Bearer ${NAME}\" into `headers`"),
-    ("dev", DELETE),
-    ("disabledTools", WITHHOLD),
-    ("disabled_tools", WITHHOLD),
-    ("enabledTools", WITHHOLD),
-    ("enabled_tools", WITHHOLD),
-    ("environment", "the key is `env`"),
-    ("env_vars", "the key is `inheritEnv`"),
-    ("excludeTools", WITHHOLD),
-    ("gallery", DELETE),
-    ("icon", DELETE),
-    ("includeTools", WITHHOLD),
-    ("name", "the server is called by its id"),
-    ("oauth", "put the header into `headers`, with the secret as `${NAME}`"),
-    ("options", WITHHOLD),
-    ("settings", DELETE),
-    ("source", DELETE),
-    ("startup_timeout_sec", "the key is `bootTimeoutMs`, in milliseconds"),
-    ("tool_timeout_sec", "the key is `callTimeoutMs`, in milliseconds"),
-    ("tools", WITHHOLD),
-    ("trust", APPROVE),
 ];
 
 /// Most characters of a server id, so that exposed names keep room for the tool's own name.
@@ -246,9 +209,9 @@ fn other_member(
         }
         "rateLimit" => server.rate_limit = rate_limit::read(reader, place, value),
         "description" => server.description = reader.text(&what, value).map_or_else(String::new, |text| text.value),
-        _ => match OF_OTHERS.iter().find(|(name, _)| *name == key) {
-            Some((_, hint)) => reader.report(
-                Problem::note(format!("{what} is another program's key and is ignored")).hint(*hint),
+        _ => match foreign::hint(key) {
+            Some(hint) => reader.report(
+                Problem::note(format!("{what} is another program's key and is ignored")).hint(hint),
                 key_span(property),
             ),
             None => parts.broken |= reader.unknown_key(property, KEYS, place),
