@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &ToolsArguments, out: Output) -> Result<Exit, Failu
 /// What the list costs: as the build has counted it, unless a role or the mode makes it another list.
 fn whole_list(settings: &Settings, tools: &[(ToolRef<'_>, ToolTokens)]) -> ToolTokens {
     let counted = settings.profile.entry.tokens;
-    if settings.mode == DiscoveryMode::Dynamic && tools.len() == counted.tools as usize {
+    if is_as_counted(settings, tools) {
         return ToolTokens { full: counted.full, deferred: counted.deferred, visible: counted.visible };
     }
     tools.iter().fold(ToolTokens::default(), |sum, (_, tokens)| ToolTokens {
@@ -51,6 +51,11 @@ fn whole_list(settings: &Settings, tools: &[(ToolRef<'_>, ToolTokens)]) -> ToolT
         deferred: sum.deferred + tokens.deferred,
         visible: sum.visible + tokens.visible,
     })
+}
+
+/// Whether this is the list that the build has counted.
+fn is_as_counted(settings: &Settings, tools: &[(ToolRef<'_>, ToolTokens)]) -> bool {
+    settings.mode == DiscoveryMode::Dynamic && tools.len() == settings.profile.entry.tokens.tools as usize
 }
 
 /// Ids of the servers whose tools the build does not know.
@@ -141,18 +146,26 @@ fn as_text(
     text
 }
 
+/// The budget, which holds for the list that the build has counted: the profile's, for a client without a role.
+fn budget_line(settings: &Settings, tools: &[(ToolRef<'_>, ToolTokens)], budget: u32) -> String {
+    let counted = settings.profile.entry.tokens;
+    let spent = match settings.profile.entry.schema_mode.unwrap_or_default() {
+        SchemaMode::Full => counted.full,
+        SchemaMode::Deferred => counted.deferred,
+    };
+    let [budget, spent, left] = [budget, spent, budget.saturating_sub(spent)].map(|tokens| number(tokens as usize));
+    if is_as_counted(settings, tools) {
+        format!("budget {budget}, {spent} spent, {left} left\n")
+    } else {
+        format!("budget {budget}, which holds for the profile's own list ({spent}), not for this one\n")
+    }
+}
+
 /// What the table does not say.
 fn remarks(settings: &Settings, tools: &[(ToolRef<'_>, ToolTokens)]) -> String {
     let mut text = String::new();
     if let Some(budget) = settings.profile.entry.token_budget {
-        let tokens = settings.profile.entry.tokens;
-        let spent = match settings.profile.entry.schema_mode.unwrap_or_default() {
-            SchemaMode::Full => tokens.full,
-            SchemaMode::Deferred => tokens.deferred,
-        };
-        // The build refuses a profile that is over its budget.
-        let left = number(budget.saturating_sub(spent) as usize);
-        text.push_str(&format!("budget {}, {} spent, {left} left\n", number(budget as usize), number(spent as usize)));
+        text.push_str(&budget_line(settings, tools, budget));
     }
     let later = tools.iter().filter(|(tool, _)| !tool.is_listable()).count();
     if later > 0 {

@@ -44,6 +44,14 @@ fn tools_are_the_compiled_profiles() {
         seen += 1;
     }
     assert!(seen >= 7, "every profile has a row");
+
+    let mut sandbox = sandbox;
+    let left = |sandbox: &Sandbox| {
+        sandbox.run(&["tools"]).content().lines().any(|line| line.starts_with("budget ") && line.ends_with(" left"))
+    };
+    assert!(left(&sandbox), "the list that the build has counted");
+    sandbox.set("EVOKORE_TOOL_DISCOVERY_MODE", "legacy");
+    assert!(!left(&sandbox), "the build has not counted this list");
 }
 
 #[test]
