@@ -3,13 +3,13 @@
 # them say, into $EVOKORE_IT_DIR (default: target/it in the repository). A set whose lock has not changed since
 # it was installed is left alone. Needs Node 20 with npm and Python 3.11 with venv.
 #   install.sh [SET...]     sets: clients/ts1 clients/ts2 clients/inspector clients/py1 clients/py2
-#                                 children/npm children/pip (default: all)
+#                                 children/npm children/pip1 children/pip2 (default: all)
 set -uo pipefail
 
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 base=${EVOKORE_IT_DIR:-$tests/../target/it}
 npm_sets=(clients/ts1 clients/ts2 clients/inspector children/npm)
-pip_sets=(clients/py1 clients/py2 children/pip)
+pip_sets=(clients/py1 clients/py2 children/pip1 children/pip2)
 
 fail() {
     printf 'install: %s\n' "$1" >&2

@@ -58,6 +58,24 @@ impl Equipment {
         Some(Equipment { installed, binary })
     }
 
+    /// The binary, yet to be started, with the variables that the configuration of `tests/children` needs.
+    pub(super) fn server(&self, sandbox: &Sandbox) -> Command {
+        let mut command = Command::new(&self.binary);
+        command
+            .arg("serve")
+            .current_dir(sandbox.path())
+            .env("EVOKORE_IT_DIR", &self.installed)
+            .env("EVOKORE_IT_SANDBOX", sandbox.path())
+            .env("EVOKORE_HOME", sandbox.path().join(".evokore"))
+            .env("HOME", sandbox.path());
+        command
+    }
+
+    /// Where the sets are installed.
+    pub(super) fn installed(&self) -> &Path {
+        &self.installed
+    }
+
     /// Runs the driver of `client` through `scenario`.
     pub(super) async fn drive(&self, client: Client, scenario: &Scenario, sandbox: &Sandbox) -> Outcome {
         let mut driver = tokio::process::Command::new("bash")
@@ -105,7 +123,8 @@ fn lack(installed: &Path) -> Option<String> {
         "clients/py1",
         "clients/py2",
         "children/npm",
-        "children/pip",
+        "children/pip1",
+        "children/pip2",
     ];
     let set = sets.into_iter().find(|set| !installed.join(set).join(".stamp").is_file())?;
     Some(format!("`{set}` is not installed in {}\nhint: run tests/clients/install.sh", installed.display()))
@@ -181,7 +200,8 @@ impl Sandbox {
         }
     }
 
-    fn processes(&self) -> Vec<String> {
+    /// Processes of this run: id and command line of each.
+    pub(super) fn processes(&self) -> Vec<String> {
         let marker = self.path.to_string_lossy();
         let own = std::process::id().to_string();
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -5,6 +5,8 @@
 
 mod equipment;
 mod expect;
+#[cfg(unix)]
+mod many;
 mod scenario;
 
 use equipment::{Equipment, Outcome, Sandbox};

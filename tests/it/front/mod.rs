@@ -41,7 +41,7 @@ const LONG: Duration = Duration::from_secs(20);
 
 /// What a client hands its server as stdin and stdout.
 #[derive(Debug, Clone, Copy)]
-enum Streams {
+pub(crate) enum Streams {
     /// As Python does.
     Pipes,
     /// As Node does.
@@ -49,7 +49,7 @@ enum Streams {
 }
 
 /// A running server and its client's ends.
-struct Session {
+pub(crate) struct Session {
     process: Child,
     to: Option<Box<dyn Write>>,
     lines: Receiver<String>,
@@ -73,7 +73,7 @@ impl Session {
     }
 
     /// Starts what is a server.
-    fn spawn(command: &mut Command, streams: Streams) -> Session {
+    pub(crate) fn spawn(command: &mut Command, streams: Streams) -> Session {
         let (to, from, stdin, stdout): (Box<dyn Write>, Box<dyn Read + Send>, OwnedFd, OwnedFd) = match streams {
             Streams::Pipes => {
                 let ((stdin, to), (from, stdout)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
@@ -106,7 +106,7 @@ impl Session {
     }
 
     /// Shakes hands in the newest version that has a handshake.
-    fn greet(&mut self) -> Value {
+    pub(crate) fn greet(&mut self) -> Value {
         let answer = self.ask("initialize", hello("2025-11-25"));
         self.notify("notifications/initialized", json!({}));
         answer
@@ -127,20 +127,20 @@ impl Session {
     }
 
     /// Sends a request, and gives back its id.
-    fn request(&mut self, method: &str, params: Value) -> u64 {
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> u64 {
         self.last_id += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params}));
         self.last_id
     }
 
     /// Sends a request and waits for its answer: the whole message.
-    fn answer(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn answer(&mut self, method: &str, params: Value) -> Value {
         let id = self.request(method, params);
         self.answer_to(id)
     }
 
     /// Waits for the answer to request `id`, unless it has come already; keeps what comes before it.
-    fn answer_to(&mut self, id: u64) -> Value {
+    pub(crate) fn answer_to(&mut self, id: u64) -> Value {
         let is_it = |message: &Value| message["id"] == id && message.get("method").is_none();
         if let Some(at) = self.notes.iter().position(is_it) {
             return self.notes.remove(at);
@@ -155,13 +155,13 @@ impl Session {
     }
 
     /// Sends a request and waits for its result.
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         let answer = self.answer(method, params);
         answer.get("result").unwrap_or_else(|| panic!("{method}: {answer}")).clone()
     }
 
     /// Calls a tool and gives back its result.
-    fn call(&mut self, name: &str, arguments: Value) -> Value {
+    pub(crate) fn call(&mut self, name: &str, arguments: Value) -> Value {
         self.ask("tools/call", json!({"name": name, "arguments": arguments}))
     }
 
@@ -196,7 +196,7 @@ impl Session {
     }
 
     /// Closes the client's end, and reads what still comes. Gives back that, and how long the end took.
-    fn close(mut self) -> (Vec<Value>, Duration) {
+    pub(crate) fn close(mut self) -> (Vec<Value>, Duration) {
         let start = Instant::now();
         drop(self.to.take());
         let mut rest = Vec::new();
@@ -208,7 +208,7 @@ impl Session {
     }
 
     /// What is on stderr by now.
-    fn said(&self) -> String {
+    pub(crate) fn said(&self) -> String {
         self.stderr.lock().unwrap().clone()
     }
 }
