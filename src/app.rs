@@ -2,14 +2,18 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
+use tokio::sync::SetOnce;
+
 use crate::calls::approval::Approvals;
 use crate::calls::cooldown::Cooldowns;
 use crate::calls::rate_limit::RateLimits;
 use crate::catalog::CATALOG;
-use crate::child::{ChildSink, ChildStatus, ChildTool, Children, Client, Taken};
+use crate::child::{ChildEntry, ChildSink, ChildStatus, ChildTool, Children, Client, Taken};
 use crate::listing::live;
 use crate::listing::merged::Merged;
 use crate::listing::projection;
+use crate::offers::{self, Offered, Shelf};
+use crate::resources;
 use crate::results::Results;
 use crate::session::{Notify, Session, When};
 use crate::settings::Settings;
@@ -31,7 +35,8 @@ pub struct App {
     /// Compiled skills, with what `refresh_skills` found on disk.
     pub skills: Library,
     merged: Mutex<Arc<Merged>>,
-    children: OnceLock<Children>,
+    offered: Mutex<Arc<Offered>>,
+    children: SetOnce<Children>,
     sessions: Mutex<Vec<Weak<Session>>>,
     modern: OnceLock<Arc<dyn Notify>>,
     client: OnceLock<Arc<dyn Client>>,
@@ -49,7 +54,8 @@ impl App {
             cooldowns: Cooldowns::default(),
             skills,
             merged: Mutex::default(),
-            children: OnceLock::new(),
+            offered: Mutex::default(),
+            children: SetOnce::new(),
             sessions: Mutex::default(),
             modern: OnceLock::new(),
             client: OnceLock::new(),
@@ -64,6 +70,16 @@ impl App {
     /// The child servers. Before [`App::set_children`] there are none.
     pub fn children(&self) -> Children {
         self.children.get().cloned().unwrap_or_else(Children::none)
+    }
+
+    /// The child servers, once they are started. The server starts them soon after its first answer.
+    pub async fn started_children(&self) -> Children {
+        self.children.wait().await.clone()
+    }
+
+    /// What children offer besides tools at this moment.
+    pub fn offered(&self) -> Arc<Offered> {
+        lock(&self.offered).clone()
     }
 
     /// What every configured server is doing, in configured order, whether they have been started or not.
@@ -105,13 +121,54 @@ impl App {
         let _ = self.client.set(client);
     }
 
-    /// The resources changed: tells everyone.
-    pub fn resources_changed(&self) {
-        for session in lock(&self.sessions).iter().filter_map(Weak::upgrade) {
-            session.resources_changed();
+    /// The skills changed: tells everyone.
+    pub fn skills_changed(&self) {
+        self.tell(|client| client.resources_changed());
+        self.updated(resources::CATEGORIES);
+        for skill in self.skills.snapshot().iter() {
+            self.updated(skill.uri());
+        }
+    }
+
+    /// The contents of a resource changed: tells those who watch this address.
+    fn updated(&self, address: &str) {
+        for session in self.sessions().iter().filter(|session| session.watches(address)) {
+            session.client().resource_updated(address);
         }
         if let Some(modern) = self.modern.get() {
-            modern.resources_changed();
+            modern.resource_updated(address);
+        }
+    }
+
+    /// Tells every client.
+    fn tell(&self, news: impl Fn(&dyn Notify)) {
+        self.sessions().iter().for_each(|session| news(session.client()));
+        if let Some(modern) = self.modern.get() {
+            news(&**modern);
+        }
+    }
+
+    fn sessions(&self) -> Vec<Arc<Session>> {
+        lock(&self.sessions).iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Swaps in what `change` makes of a server's shelf, and tells everyone of the lists that it changes.
+    fn reshelve(&self, server: u16, change: impl FnOnce(&mut Shelf)) {
+        let (old, new) = {
+            let mut offered = lock(&self.offered);
+            let old = offered.shelf(server);
+            let mut new = old.clone();
+            change(&mut new);
+            *offered = Arc::new(offered.with(server, new.clone()));
+            (old, new)
+        };
+        let seen = |shelf: &Shelf| if shelf.is_open { shelf.clone() } else { Shelf::default() };
+        let (old, new) = (seen(&old), seen(&new));
+        if old.resources != new.resources || old.templates != new.templates {
+            self.tell(|client| client.resources_changed());
+        }
+        if old.prompts != new.prompts {
+            self.tell(|client| client.prompts_changed());
         }
     }
 
@@ -122,8 +179,7 @@ impl App {
             let new = Arc::new(merged.with(server, live));
             (std::mem::replace(&mut *merged, new.clone()), new)
         };
-        let sessions: Vec<_> = lock(&self.sessions).iter().filter_map(Weak::upgrade).collect();
-        for session in sessions {
+        for session in self.sessions() {
             if projection::differs(&self.settings, &old, &new, server, &session.activated()) {
                 session.tools_changed(When::Debounced);
             }
@@ -132,6 +188,7 @@ impl App {
         {
             modern.tools_changed(When::Debounced);
         }
+        self.updated(resources::STATUS);
     }
 }
 
@@ -139,6 +196,10 @@ impl ChildSink for App {
     fn tools(&self, server: u16, tools: Vec<ChildTool>) -> Taken {
         let (live, taken) = live::render(server, &tools);
         self.swap(server, Some(Arc::new(live)));
+        let is_open = offers::is_open(&self.settings, &self.merged(), server);
+        if self.offered().shelf(server).is_open != is_open {
+            self.reshelve(server, |shelf| shelf.is_open = is_open);
+        }
         taken
     }
 
@@ -148,6 +209,28 @@ impl ChildSink for App {
 
     fn client(&self) -> Option<Arc<dyn Client>> {
         self.client.get().cloned()
+    }
+
+    fn resources(&self, server: u16, resources: Vec<ChildEntry>, templates: Vec<ChildEntry>) -> Taken {
+        let mut notes = Vec::new();
+        let resources = offers::resources(server, "uri", &resources, &mut notes);
+        let templates = offers::resources(server, "uriTemplate", &templates, &mut notes);
+        self.reshelve(server, |shelf| (shelf.resources, shelf.templates) = (resources, templates));
+        Taken { skipped: Vec::new(), notes }
+    }
+
+    fn prompts(&self, server: u16, prompts: Vec<ChildEntry>) -> Taken {
+        let mut notes = Vec::new();
+        let prompts = offers::prompts(server, &prompts, &mut notes);
+        self.reshelve(server, |shelf| shelf.prompts = prompts);
+        Taken { skipped: Vec::new(), notes }
+    }
+
+    fn updated(&self, server: u16, uri: &str) {
+        if let Some(spec) = CATALOG.servers.get(usize::from(server)).filter(|_| self.offered().shelf(server).is_open) {
+            App::updated(self, &offers::exposed(spec.id, uri));
+            App::updated(self, uri);
+        }
     }
 }
 

@@ -18,6 +18,7 @@
 //! | [`child`] | child servers: launch, connection, boot, status |
 //! | [`native`] | the native tools' handlers, beside their definitions |
 //! | [`skills`], [`resources`], [`prompts`] | the skill library and what MCP serves of it |
+//! | [`offers`] | resources, prompts and completions, our own and those of child servers |
 //! | [`results`] | large results of child servers, read on page by page |
 //! | [`state`] | what is kept on disk |
 //! | [`members`], [`suggest`], [`log`], [`instructions`] | small parts |
@@ -49,6 +50,7 @@ pub mod instructions;
 pub mod listing;
 pub mod log;
 pub mod native;
+pub mod offers;
 pub mod prompts;
 pub mod resources;
 pub mod results;

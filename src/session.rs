@@ -2,6 +2,7 @@
 //!
 //! Requests of revision 2026-07-28 carry no session: their list must not vary as a side effect of other requests.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,10 +11,14 @@ use tokio::task::AbortHandle;
 
 use crate::calls::cooldown::Cooldowns;
 use crate::log;
+use crate::offers::Target;
 use crate::settings::Settings;
 
 /// Most tools a session keeps activated; beyond it the least recently used leave.
 pub const MAX_ACTIVATED: usize = 256;
+
+/// Most resources that a session can be subscribed to.
+const MAX_WATCHED: usize = 1024;
 
 /// How soon a client is told of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +33,12 @@ pub enum When {
 pub trait Notify: Send + Sync {
     /// The tool list this client sees has changed.
     fn tools_changed(&self, when: When);
-    /// The resources have changed.
+    /// The list of resources or that of their templates has changed. Merged with other triggers.
     fn resources_changed(&self);
+    /// The list of prompts has changed. Merged with other triggers.
+    fn prompts_changed(&self);
+    /// The contents of the resource at this address have changed.
+    fn resource_updated(&self, address: &str);
 }
 
 /// Which session of the process: never given twice.
@@ -59,6 +68,8 @@ struct State {
     tick: u64,
     epoch: u64,
     probe: Probe,
+    /// The addresses that the client has subscribed to, each with the child's resource behind it.
+    watched: BTreeMap<String, Option<Target>>,
 }
 
 /// Whether the client has shown that it can live with deferred schemas.
@@ -148,9 +159,35 @@ impl Session {
         self.notify.tools_changed(when);
     }
 
-    /// Tells the client that the resources have changed.
-    pub fn resources_changed(&self) {
-        self.notify.resources_changed();
+    /// The way to the client.
+    pub fn client(&self) -> &dyn Notify {
+        &*self.notify
+    }
+
+    /// Whether the client may subscribe to this address besides those it has.
+    pub fn has_room_to_watch(&self, address: &str) -> bool {
+        let state = self.state();
+        state.watched.len() < MAX_WATCHED || state.watched.contains_key(address)
+    }
+
+    /// The client has subscribed to an address; gives back what it meant before, if it was subscribed to already.
+    pub fn watch(&self, address: &str, target: Option<Target>) -> Option<Target> {
+        self.state().watched.insert(address.to_owned(), target).flatten()
+    }
+
+    /// The client has unsubscribed; gives back the child's resource behind the address.
+    pub fn unwatch(&self, address: &str) -> Option<Target> {
+        self.state().watched.remove(address).flatten()
+    }
+
+    /// Whether the client has subscribed to this address, or to one that it lies below.
+    pub fn watches(&self, address: &str) -> bool {
+        let state = self.state();
+        if state.watched.is_empty() {
+            return false;
+        }
+        let above = address.match_indices('/').flat_map(|(at, _)| [&address[..at], &address[..=at]]);
+        above.chain([address]).any(|address| state.watched.contains_key(address))
     }
 
     /// The schema mode of this session's lists.
@@ -222,6 +259,8 @@ mod tests {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
         fn resources_changed(&self) {}
+        fn prompts_changed(&self) {}
+        fn resource_updated(&self, _: &str) {}
     }
 
     #[test]

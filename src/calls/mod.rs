@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::catalog::{CATALOG, NativeTool};
-use crate::child::{ChildCall, ChildReply, Client, ProgressSender};
+use crate::child::{ChildCall, ChildReply, Client, Method, ProgressSender};
 use crate::listing::merged::ToolRef;
 use crate::native;
 use crate::results::{self, Limit, Page};
@@ -158,6 +158,7 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             let limit = ctx.app.settings.result_tokens(&CATALOG.servers[usize::from(server)], &original);
             let arguments = arguments.map(|arguments| Bytes::from(arguments.into_owned()));
             let call = ChildCall {
+                method: Method::CallTool,
                 tool: original,
                 arguments: arguments.clone(),
                 others: request.others.map(bytes),

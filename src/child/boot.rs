@@ -18,7 +18,7 @@ use super::server::{Phase, Server};
 use super::settings::{ChildSettings, Say};
 use super::status::ChildStatus;
 use super::supervisor::{self, Context};
-use super::tools::{ChildTool, Taken};
+use super::tools::{ChildEntry, ChildTool, Taken};
 
 /// All children are gone within this.
 const SHUTDOWN: Duration = Duration::from_millis(800);
@@ -34,6 +34,16 @@ pub trait ChildSink: Send + Sync {
     fn client(&self) -> Option<Arc<dyn Client>> {
         None
     }
+    /// Its resources and their templates, complete: like its tools, and with nothing in them when it offers none.
+    fn resources(&self, _server: u16, _resources: Vec<ChildEntry>, _templates: Vec<ChildEntry>) -> Taken {
+        Taken::default()
+    }
+    /// Its prompts, likewise.
+    fn prompts(&self, _server: u16, _prompts: Vec<ChildEntry>) -> Taken {
+        Taken::default()
+    }
+    /// The contents of one of its resources have changed.
+    fn updated(&self, _server: u16, _uri: &str) {}
 }
 
 /// The child servers of the process. A cheap handle; when the last one is dropped, the children are stopped.
@@ -89,7 +99,8 @@ impl Children {
         Children { shared: Shared::new(Vec::new(), CancellationToken::new(), Vec::new()) }
     }
 
-    /// Calls a tool of server `server` (index into the specs). A server that boots or sleeps is waited for, at most 30 s.
+    /// Hands a client's request to server `server` (index into the specs). A server that boots or sleeps is waited for,
+    /// at most 30 s.
     ///
     /// # Errors
     /// Anything that kept the child from answering, as text for the caller.
@@ -108,6 +119,31 @@ impl Children {
     /// Why it is not.
     pub async fn ready(&self, server: u16) -> Result<(), ChildError> {
         self.server(server)?.connection().await.map(drop)
+    }
+
+    /// Waits until the lists besides tools of server `server` are known, if it is up or comes up: not for one that has
+    /// not been started.
+    pub async fn listed(&self, server: u16) {
+        if let Ok(server) = self.server(server) {
+            server.listed().await;
+        }
+    }
+
+    /// Whether a server is up whose lists besides tools are still being read.
+    pub fn are_listing(&self) -> bool {
+        self.shared.servers.iter().any(|server| matches!(server.phase(), Phase::Up(_)) && !*server.listed.borrow())
+    }
+
+    /// A client has subscribed to a resource of server `server`: it is subscribed to again after a restart.
+    pub fn watch(&self, server: u16, uri: &str) {
+        if let Ok(server) = self.server(server) {
+            server.watch(uri);
+        }
+    }
+
+    /// A client has unsubscribed; true if no other still watches the resource.
+    pub fn unwatch(&self, server: u16, uri: &str) -> bool {
+        self.server(server).is_ok_and(|server| server.unwatch(uri))
     }
 
     /// Asks a server that is up for its list again; starts one that waits for its restart now.

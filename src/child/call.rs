@@ -16,14 +16,49 @@ use super::queue::Caller;
 /// child are dropped, since progress is only worth having while it is fresh.
 pub type ProgressSender = mpsc::Sender<Bytes>;
 
-/// One `tools/call` for a child server, as bytes.
+/// What a child server is asked for by a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Method {
+    /// `tools/call`.
+    #[default]
+    CallTool,
+    /// `resources/read`.
+    ReadResource,
+    /// `resources/subscribe`.
+    Subscribe,
+    /// `resources/unsubscribe`.
+    Unsubscribe,
+    /// `prompts/get`.
+    GetPrompt,
+    /// `completion/complete`.
+    Complete,
+}
+
+impl Method {
+    /// As the protocol spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::CallTool => "tools/call",
+            Method::ReadResource => "resources/read",
+            Method::Subscribe => "resources/subscribe",
+            Method::Unsubscribe => "resources/unsubscribe",
+            Method::GetPrompt => "prompts/get",
+            Method::Complete => "completion/complete",
+        }
+    }
+}
+
+/// One request of a client for a child server, as bytes; a `tools/call` unless it says otherwise.
 #[derive(Debug, Clone, Default)]
 pub struct ChildCall {
-    /// The child's own name for the tool.
+    /// What is asked.
+    pub method: Method,
+    /// The child's own name for the tool of a `tools/call`; of no use to other methods.
     pub tool: String,
     /// The `arguments` member, a raw JSON object; forwarded untouched.
     pub arguments: Option<Bytes>,
-    /// Further members of `params`, a raw JSON object without `name`, `arguments` and `_meta`.
+    /// Further members of `params`, a raw JSON object without `name`, `arguments` and `_meta`; the whole of it for
+    /// other methods than `tools/call`, `_meta` apart.
     pub others: Option<Bytes>,
     /// The `_meta` member, a raw JSON object without a progress token and without our own keys.
     pub meta: Option<Bytes>,

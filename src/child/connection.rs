@@ -9,18 +9,20 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::boot::ChildSink;
-use super::call::{ChildCall, ChildReply, ProgressSender};
+use super::call::{ChildCall, ChildReply, Method, ProgressSender};
+use super::changes::Changes;
 use super::client::Client;
 use super::error::{ChildError, quoted};
 use super::frames;
 use super::incoming::Incoming;
 use super::launch::Wires;
 use super::logging::Budget;
+use super::offers::Offers;
 use super::pending::{Answer, Pending};
 use super::questions::Questions;
 use super::stats::Stats;
@@ -61,9 +63,10 @@ pub(super) struct Shared {
     logs: Budget,
     /// What the child asks its clients.
     pub(super) questions: Questions,
-    /// The child says that its tools changed. Set before the signal is given.
-    pub(super) stale: AtomicBool,
-    pub(super) relist: Notify,
+    /// What it has besides tools, once it has said so.
+    offers: OnceLock<Offers>,
+    /// What it has said to have changed.
+    pub(super) changes: Changes,
     /// The child has closed its side.
     pub(super) ended: CancellationToken,
     pub(super) ending: OnceLock<String>,
@@ -108,13 +111,19 @@ impl Connection {
         }
     }
 
-    /// Calls a tool and waits for the answer.
+    /// Hands a client's request to the child and waits for the answer.
     ///
     /// # Errors
-    /// Anything that kept the child from answering.
+    /// Anything that kept the child from answering; [`ChildError::Lacks`] if it does not offer such a thing.
     pub async fn call(&self, call: ChildCall, patience: Patience) -> Result<ChildReply, ChildError> {
+        if let Some(what) = self.offers().lacks(call.method) {
+            return Err(ChildError::Lacks { id: self.shared.id, what });
+        }
         let request = Request {
-            what: format!("`{}`", call.tool),
+            what: match call.method {
+                Method::CallTool => format!("`{}`", call.tool),
+                method => format!("`{}`", method.name()),
+            },
             patience,
             progress: call.progress.clone(),
             client: call.client.clone(),
@@ -180,21 +189,19 @@ impl Connection {
         self.shared.ending.get().cloned().unwrap_or_else(|| "closed the connection".to_owned())
     }
 
-    /// Waits until the child says that its tools changed, and takes the news.
-    pub(super) async fn changed(&self) {
-        while !self.shared.stale.load(Relaxed) {
-            self.shared.relist.notified().await;
-        }
+    /// What the child has said to have changed.
+    pub(super) fn changes(&self) -> &Changes {
+        &self.shared.changes
     }
 
-    /// From here on, a change is a new one.
-    pub(super) fn take_change(&self) {
-        self.shared.stale.store(false, Relaxed);
+    /// What the child has besides tools; nothing before the handshake.
+    pub(super) fn offers(&self) -> Offers {
+        self.shared.offers.get().copied().unwrap_or_default()
     }
 
-    /// Asks for the list as if the child had said that it changed.
-    pub(super) fn mark_changed(&self) {
-        self.shared.mark_changed();
+    /// Notes what the child said in the handshake, once.
+    pub(super) fn learn(&self, offers: Offers) {
+        let _ = self.shared.offers.set(offers);
     }
 
     /// Closes the child's stdin; what it still says is read.
@@ -293,19 +300,14 @@ impl Shared {
             sink,
             logs: Budget::default(),
             questions: Questions::default(),
-            stale: AtomicBool::new(false),
-            relist: Notify::new(),
+            offers: OnceLock::new(),
+            changes: Changes::default(),
             ended: CancellationToken::new(),
             ending: OnceLock::new(),
             hush: CancellationToken::new(),
             abandon: CancellationToken::new(),
         };
         (Arc::new(shared), queue)
-    }
-
-    pub(super) fn mark_changed(&self) {
-        self.stale.store(true, Relaxed);
-        self.relist.notify_one();
     }
 
     /// A log message: for the client of the newest call, without one for that of the process.

@@ -134,6 +134,14 @@ pub enum ChildError {
         /// Its message, shortened.
         message: String,
     },
+    /// It has nothing of this kind.
+    #[error("child server `{id}` offers no {what}")]
+    Lacks {
+        /// Server id.
+        id: &'static str,
+        /// What it would need to have.
+        what: &'static str,
+    },
     /// Too many calls wait for it.
     #[error("child server `{id}` has {limit} calls waiting already\nhint: call again when some have been answered")]
     Busy {

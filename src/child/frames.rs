@@ -3,14 +3,14 @@
 use bytes::{BufMut as _, Bytes, BytesMut};
 use serde_json::Value;
 
-use super::call::{ChildCall, ChildReply};
+use super::call::{ChildCall, ChildReply, Method};
 
 /// A request with parameters that are raw JSON.
 pub(super) fn request(id: u64, method: &str, params: &str) -> Bytes {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}\n").into()
 }
 
-/// A `tools/call` request. The progress token is the request's id.
+/// A request of a client. The progress token is the request's id.
 pub(super) fn call(id: u64, call: &ChildCall) -> Bytes {
     let (id, name) = (id.to_string(), Value::from(call.tool.as_str()).to_string());
     let arguments = call.arguments.as_deref();
@@ -20,17 +20,24 @@ pub(super) fn call(id: u64, call: &ChildCall) -> Bytes {
     let mut out = BytesMut::with_capacity(room);
     out.put_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.put_slice(id.as_bytes());
-    out.put_slice(b",\"method\":\"tools/call\",\"params\":{\"name\":");
-    out.put_slice(name.as_bytes());
+    out.put_slice(b",\"method\":\"");
+    out.put_slice(call.method.name().as_bytes());
+    out.put_slice(b"\",\"params\":{");
+    if call.method == Method::CallTool {
+        out.put_slice(b"\"name\":");
+        out.put_slice(name.as_bytes());
+        out.put_u8(b',');
+    }
     if let Some(arguments) = arguments {
-        out.put_slice(b",\"arguments\":");
+        out.put_slice(b"\"arguments\":");
         put_raw(&mut out, arguments);
+        out.put_u8(b',');
     }
     if let Some(others) = others {
-        out.put_u8(b',');
         put_raw(&mut out, others);
+        out.put_u8(b',');
     }
-    out.put_slice(b",\"_meta\":{\"progressToken\":");
+    out.put_slice(b"\"_meta\":{\"progressToken\":");
     out.put_slice(id.as_bytes());
     if let Some(meta) = meta {
         out.put_u8(b',');

@@ -1,4 +1,4 @@
-//! What is said to a child before the first call: `initialize`, `notifications/initialized`, `tools/list`.
+//! What is said to a child before the first call: `initialize`, `notifications/initialized`, and its lists.
 
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use super::connection::Connection;
 use super::error::{ChildError, quoted};
 use super::frames;
 use super::news;
-use super::tools::{Listing, Pages};
+use super::offers::Offers;
+use super::tools::{Kind, Listing, Pages};
 
 /// The version we ask for.
 const PREFERRED: &str = "2025-11-25";
@@ -28,6 +29,8 @@ pub(super) struct Hello {
     pub(super) server: String,
     /// It takes `logging/setLevel`.
     pub(super) logs: bool,
+    /// What it has besides tools.
+    pub(super) offers: Offers,
 }
 
 /// Shakes hands; each step may take `limit`.
@@ -43,6 +46,7 @@ pub(super) async fn initialize(
         format!(r#"{{"protocolVersion":"{PREFERRED}","capabilities":{},"clientInfo":{info}}}"#, offers.as_json());
     let result = connection.request("initialize", &params, limit).await?;
     let hello = read_hello(&result).map_err(|what| ChildError::Protocol { id, what })?;
+    connection.learn(hello.offers);
     connection.send(frames::notification("notifications/initialized")).await?;
     if let Some(client) = client {
         news::follow(connection, &*client, &offers, hello.logs);
@@ -69,35 +73,38 @@ fn read_hello(result: &[u8]) -> Result<Hello, String> {
     let field = |name: &str| raw.server.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let server = quoted(&format!("{} {}", field("name"), field("version")), 120);
     let logs = raw.capabilities.get("logging").is_some_and(Value::is_object);
-    Ok(Hello { protocol: raw.protocol, server, logs })
+    Ok(Hello { protocol: raw.protocol, server, logs, offers: Offers::read(&raw.capabilities) })
 }
 
-/// Reads the whole list of tools; each page may take `limit`, all of them together `max_bytes`.
-pub(super) async fn list_tools(
+/// Reads a whole list; each page may take `limit`, all of them together `max_bytes`.
+pub(super) async fn list(
     connection: &Connection,
     id: &'static str,
+    kind: Kind,
     limit: Duration,
     max_bytes: usize,
 ) -> Result<Listing, ChildError> {
-    let mut pages = Pages::default();
+    let mut pages = Pages::of(kind);
     let mut params = "{}".to_owned();
     let mut first = true;
     loop {
-        let next = match connection.request("tools/list", &params, limit).await {
+        let next = match connection.request(kind.method(), &params, limit).await {
             Ok(result) => pages.add(&result, max_bytes).map_err(|what| ChildError::Protocol { id, what }),
             Err(error) => Err(error),
         };
         match next {
             Ok(Some(cursor)) => params = json!({"cursor": cursor}).to_string(),
             Ok(None) => return Ok(pages.finish()),
-            // A server without tools need not know the method.
+            // A server without tools need not know the method, nor one without templates its own.
             Err(ChildError::Refused { code: METHOD_NOT_FOUND, .. }) if first => {
-                pages.note("does not know `tools/list`".to_owned());
+                if kind != Kind::Templates {
+                    pages.note(format!("does not know `{}`", kind.method()));
+                }
                 return Ok(pages.finish());
             }
             // The pages so far are better than none.
             Err(error) if !first && is_about_one_page(&error) => {
-                pages.note(format!("broke its list of tools off: {error}"));
+                pages.note(format!("broke its list of {} off: {error}", kind.nouns().1));
                 return Ok(pages.finish());
             }
             Err(error) => return Err(error),

@@ -130,7 +130,10 @@ fn dispatch(shared: &Arc<Shared>, message: Message) {
             None => questions::answer(shared, &id, &missing(&method)),
         },
         Message::Notification { method, params } => match (method.as_str(), params) {
-            ("notifications/tools/list_changed", _) => shared.mark_changed(),
+            ("notifications/tools/list_changed", _) => shared.changes.tools.mark(),
+            ("notifications/resources/list_changed", _) => shared.changes.resources.mark(),
+            ("notifications/prompts/list_changed", _) => shared.changes.prompts.mark(),
+            ("notifications/resources/updated", Some(params)) => shared.changes.updates.read(&params),
             ("notifications/progress", Some(params)) => {
                 let known = token(&params).is_some_and(|id| shared.pending.progress(id, params));
                 if !known {
@@ -148,7 +151,6 @@ fn dispatch(shared: &Arc<Shared>, message: Message) {
                 }
             }
             ("notifications/message", Some(params)) => shared.log(&params),
-            // The other lists of a child are not passed on.
             _ => {}
         },
         Message::Stray => shared.stats.stray(),

@@ -14,7 +14,8 @@
 //!   questions   what it asks its clients, see client
 //!   frames      what is sent
 //! remote      servers that are there already; http: the same connection over HTTP
-//! handshake   initialize and tools/list; tools reads the list leniently
+//! handshake   initialize and the lists; tools reads a list leniently
+//! offers      what a child has besides tools: its lists, followed; changes: what it says to have changed
 //! ```
 //!
 //! Nothing here knows rmcp or types of the protocol beyond the members that decide: an answer passes as the bytes
@@ -24,6 +25,7 @@ mod backoff;
 mod boot;
 mod call;
 mod calling;
+mod changes;
 mod client;
 mod connection;
 mod environment;
@@ -43,6 +45,7 @@ mod logging;
 mod message;
 mod news;
 mod noise;
+mod offers;
 mod pending;
 mod process;
 mod programs;
@@ -60,7 +63,7 @@ mod supervisor;
 mod tools;
 
 pub use boot::{ChildSink, Children};
-pub use call::{ChildCall, ChildReply, ProgressSender};
+pub use call::{ChildCall, ChildReply, Method, ProgressSender};
 pub use client::{Answering, Capabilities, Client, News, Question, Topic};
 pub use connection::{Connection, Patience};
 pub use error::{ChildError, Size};
@@ -75,4 +78,4 @@ pub use queue::Caller;
 pub use settings::{ChildSettings, Lookup, Names, Say};
 pub use stats::Stats;
 pub use status::{ChildStatus, ConnectionType, Status};
-pub use tools::{ChildTool, SkippedTool, Taken};
+pub use tools::{ChildEntry, ChildTool, SkippedTool, Taken};

@@ -1,5 +1,6 @@
 //! One configured server: what phase it is in, what is known about it, and waiting for it to come up.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -74,6 +75,12 @@ pub(super) struct Facts {
     pub(super) restarts: u32,
     pub(super) skipped: Vec<SkippedTool>,
     pub(super) notes: Vec<String>,
+    /// Entries of its last lists besides tools, which are kept while it is not up, and what was odd about them.
+    pub(super) resources: usize,
+    pub(super) templates: usize,
+    pub(super) prompts: usize,
+    pub(super) resource_notes: Vec<String>,
+    pub(super) prompt_notes: Vec<String>,
     /// Name and version it gave, and the protocol it speaks.
     pub(super) server: String,
     pub(super) protocol: String,
@@ -97,6 +104,10 @@ pub(super) struct Server {
     pub(super) tail: Arc<Tail>,
     /// Somebody wants it up, or its list fresh, now.
     pub(super) kick: Notify,
+    /// Its lists besides tools have been read in this run, as far as they can be had.
+    pub(super) listed: watch::Sender<bool>,
+    /// Its resources that clients have subscribed to, and how many have.
+    watched: Mutex<BTreeMap<String, usize>>,
     phase: watch::Sender<Phase>,
     facts: Mutex<Facts>,
 }
@@ -125,6 +136,8 @@ impl Server {
             stats: Arc::default(),
             tail: Arc::default(),
             kick: Notify::new(),
+            listed: watch::Sender::new(false),
+            watched: Mutex::default(),
             phase: watch::Sender::new(phase),
             facts: Mutex::default(),
         }
@@ -187,6 +200,48 @@ impl Server {
             // The sender lives as long as `self`.
             Err(_) => Phase::Broken,
         }
+    }
+
+    /// Waits until a boot that is under way has come to something, and the lists besides tools have been read.
+    pub(super) async fn listed(&self) {
+        let (mut phases, mut listed) = (self.phase.subscribe(), self.listed.subscribe());
+        // The senders live as long as `self`.
+        let _ = phases.wait_for(|phase| !matches!(phase, Phase::Queued | Phase::Booting)).await;
+        tokio::select! {
+            _ = listed.wait_for(|listed| *listed) => {}
+            _ = phases.wait_for(|phase| !matches!(phase, Phase::Up(_))) => {}
+        }
+    }
+
+    /// The resources that clients have subscribed to.
+    pub(super) fn watched(&self) -> Vec<String> {
+        self.table().keys().cloned().collect()
+    }
+
+    /// Whether a client has subscribed to this resource, or to one that it lies below.
+    pub(super) fn watches(&self, uri: &str) -> bool {
+        self.table().keys().any(|watched| uri.starts_with(watched.as_str()))
+    }
+
+    /// A client has subscribed to a resource.
+    pub(super) fn watch(&self, uri: &str) {
+        *self.table().entry(uri.to_owned()).or_default() += 1;
+    }
+
+    /// A client has unsubscribed; true if it was the last.
+    pub(super) fn unwatch(&self, uri: &str) -> bool {
+        let mut watched = self.table();
+        let Some(clients) = watched.get_mut(uri) else { return true };
+        *clients -= 1;
+        let is_last = *clients == 0;
+        if is_last {
+            watched.remove(uri);
+        }
+        is_last
+    }
+
+    fn table(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The connection, if need be after waiting for a boot that is under way.

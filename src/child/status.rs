@@ -28,6 +28,15 @@ pub struct ChildStatus {
     /// Tools that clients can be offered.
     #[serde(rename = "registeredToolCount")]
     pub registered_tools: usize,
+    /// Resources of its last list.
+    #[serde(rename = "resourceCount", skip_serializing_if = "is_none")]
+    pub resources: usize,
+    /// Templates of resources.
+    #[serde(rename = "resourceTemplateCount", skip_serializing_if = "is_none")]
+    pub templates: usize,
+    /// Prompts.
+    #[serde(rename = "promptCount", skip_serializing_if = "is_none")]
+    pub prompts: usize,
     /// Starts after the first.
     pub restarts: u32,
     /// Why it is not connected.
@@ -42,7 +51,7 @@ pub struct ChildStatus {
     /// Entries of its list that are not offered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped_tools: Vec<SkippedTool>,
-    /// What was odd about its list.
+    /// What was odd about its lists.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Lines on its stdout that were no messages.
@@ -130,6 +139,9 @@ impl ChildStatus {
             error_count: 0,
             last_ping: None,
             registered_tools: 0,
+            resources: 0,
+            templates: 0,
+            prompts: 0,
             restarts: 0,
             reason,
             server: String::new(),
@@ -179,12 +191,15 @@ impl ChildStatus {
             error_count: facts.errors,
             last_ping: stats.last_heard(),
             registered_tools: facts.registered,
+            resources: facts.resources,
+            templates: facts.templates,
+            prompts: facts.prompts,
             restarts: facts.restarts,
             reason,
             server: facts.server,
             protocol: facts.protocol,
             skipped_tools: facts.skipped,
-            notes: facts.notes,
+            notes: [facts.notes, facts.resource_notes, facts.prompt_notes].concat(),
             noise_lines: stats.noise_lines(),
             noise: stats.noise_sample(),
             stray_messages: stats.stray_messages(),

@@ -1,32 +1,29 @@
 //! The life of one server, as one task: start, boot, follow its list, notice its end, start again.
 
+use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::Backoff;
 use super::boot::ChildSink;
+use super::changes::Pace;
 use super::connection::Connection;
 use super::error::{ChildError, seconds};
-use super::handshake::{Hello, initialize, list_tools};
+use super::handshake::{Hello, initialize, list};
 use super::launch::{LaunchError, Launched, Launcher};
+use super::offers;
 use super::process::Process;
 use super::server::{Phase, Server};
 use super::settings::Say;
-use super::tools::{Listing, MAX_TOLD};
+use super::tools::{Kind, Listing, MAX_TOLD};
 
 /// A server that is late gets so many boot time-outs altogether before it is given up.
 const PATIENCE_FACTOR: u32 = 4;
-/// From a child's `list_changed` to our question, so that a burst costs one.
-const DEBOUNCE: Duration = Duration::from_millis(100);
-/// A child that changes all the time is asked ever more rarely, down to this.
-const LONGEST_DEBOUNCE: Duration = Duration::from_secs(5);
-/// Changes further apart than this are no series.
-const CALM: Duration = Duration::from_secs(10);
 /// How long the end of a process waits for the end of its output, and the other way round.
 const LAST_WORDS: Duration = Duration::from_millis(150);
 /// Bytes of stderr in a message.
@@ -180,6 +177,7 @@ async fn life(server: &Server, context: &Context, is_news: bool, turn: OwnedSema
     // A list outlives its server's sleep, but no failure.
     if std::mem::take(&mut server.facts().is_listed) {
         server.facts().registered = 0;
+        server.listed.send_replace(false);
         context.sink.gone(server.index);
     }
     connection.close(&ChildError::Exited { id, what: format!("it {reason}") });
@@ -198,7 +196,7 @@ async fn drive(
         Ok(booted) => booted,
         Err(error) => return error,
     };
-    let mut print = fingerprint(&listing);
+    let print = fingerprint(&listing);
     let registered = register(server, context, listing);
     {
         let mut facts = server.facts();
@@ -209,17 +207,26 @@ async fn drive(
     *up = Some(Instant::now());
     server.enter(Phase::Up(connection.clone()));
     context.say(&format!("child server `{}` proxied {registered} tool(s)", server.spec.id));
-    let mut pause = DEBOUNCE;
-    let mut asked = Instant::now();
+    let (never, ..): (Infallible, Infallible, Infallible) = tokio::join!(
+        follow_tools(server, context, connection, print),
+        offers::follow(server, context, connection),
+        async {
+            loop {
+                server.kick.notified().await;
+                connection.changes().tools.mark();
+            }
+        },
+    );
+    match never {}
+}
+
+/// Reads the list of tools again whenever it has changed; `print` is the fingerprint of the one that is known.
+async fn follow_tools(server: &Server, context: &Context, connection: &Connection, mut print: u64) -> Infallible {
+    let limit = server.list_timeout.unwrap_or(server.boot_timeout);
+    let mut pace = Pace::new();
     loop {
-        tokio::select! {
-            () = connection.changed() => {}
-            () = server.kick.notified() => connection.mark_changed(),
-        }
-        sleep(pause).await;
-        connection.take_change();
-        let limit = server.list_timeout.unwrap_or(server.boot_timeout);
-        match list_tools(connection, server.spec.id, limit, context.max_list).await {
+        connection.changes().tools.due(&pace).await;
+        match list(connection, server.spec.id, Kind::Tools, limit, context.max_list).await {
             Ok(listing) if fingerprint(&listing) == print => {}
             Ok(listing) => {
                 print = fingerprint(&listing);
@@ -233,8 +240,7 @@ async fn drive(
                 facts.notes = vec![format!("its last list could not be read: {}", brief(&error))];
             }
         }
-        pause = if asked.elapsed() < CALM { (pause * 2).min(LONGEST_DEBOUNCE) } else { DEBOUNCE };
-        asked = Instant::now();
+        pace.done();
     }
 }
 
@@ -254,7 +260,7 @@ async fn boot(
         // The limits below are the ones that count; a single request has more time than that.
         let hello = initialize(connection, id, last * 2).await?;
         let page = server.list_timeout.unwrap_or(last * 2);
-        Ok((hello, list_tools(connection, id, page, context.max_list).await?))
+        Ok((hello, list(connection, id, Kind::Tools, page, context.max_list).await?))
     };
     tokio::pin!(work);
     if let Ok(booted) = timeout(first, &mut work).await {
@@ -315,7 +321,7 @@ fn fingerprint(listing: &Listing) -> u64 {
 }
 
 /// An error's first line without its subject, to complete "it …".
-fn brief(error: &ChildError) -> String {
+pub(super) fn brief(error: &ChildError) -> String {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();
     // Every text begins "child server `id` …".

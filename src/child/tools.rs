@@ -1,28 +1,83 @@
-//! A child's `tools/list`, read leniently: pages are followed, and one bad entry loses one entry.
+//! A child's lists, of tools and of what else it offers, read leniently: pages are followed, and one bad entry loses
+//! one entry.
 
 use std::collections::{HashMap, HashSet};
 
-use serde::{Deserialize, Serialize};
+use evokore_catalog::members::Members;
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 /// Pages that are read of one list.
 const MAX_PAGES: usize = 500;
-/// Tools that are kept of one list.
-const MAX_TOOLS: usize = 10_000;
+/// Entries that are kept of one list.
+const MAX_ENTRIES: usize = 10_000;
 /// Skipped entries that are remembered, and notes.
 pub(super) const MAX_TOLD: usize = 100;
 
+/// A list that a child is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Kind {
+    #[default]
+    Tools,
+    Resources,
+    Templates,
+    Prompts,
+}
+
+impl Kind {
+    pub(super) fn method(self) -> &'static str {
+        match self {
+            Kind::Tools => "tools/list",
+            Kind::Resources => "resources/list",
+            Kind::Templates => "resources/templates/list",
+            Kind::Prompts => "prompts/list",
+        }
+    }
+
+    /// The member of the result that holds the entries.
+    fn member(self) -> &'static str {
+        match self {
+            Kind::Tools => "tools",
+            Kind::Resources => "resources",
+            Kind::Templates => "resourceTemplates",
+            Kind::Prompts => "prompts",
+        }
+    }
+
+    /// The member of an entry that tells it from the others.
+    fn key(self) -> &'static str {
+        match self {
+            Kind::Tools | Kind::Prompts => "name",
+            Kind::Resources => "uri",
+            Kind::Templates => "uriTemplate",
+        }
+    }
+
+    /// One entry, and several.
+    pub(super) fn nouns(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Tools => ("tool", "tools"),
+            Kind::Resources => ("resource", "resources"),
+            Kind::Templates => ("template", "templates"),
+            Kind::Prompts => ("prompt", "prompts"),
+        }
+    }
+}
+
 /// One tool as the child described it.
+pub type ChildTool = ChildEntry;
+
+/// One entry of a list as the child described it.
 #[derive(Debug, Clone)]
-pub struct ChildTool {
-    /// The child's own name.
+pub struct ChildEntry {
+    /// The child's own name of a tool or prompt; the URI or the template of a resource.
     pub name: String,
     /// The whole definition, as the bytes that came.
     pub raw: Box<RawValue>,
 }
 
-impl PartialEq for ChildTool {
-    fn eq(&self, other: &ChildTool) -> bool {
+impl PartialEq for ChildEntry {
+    fn eq(&self, other: &ChildEntry) -> bool {
         self.raw.get() == other.raw.get()
     }
 }
@@ -36,7 +91,7 @@ pub struct SkippedTool {
     pub reason: String,
 }
 
-/// What a list came to with those who offer its tools.
+/// What a list came to with those who offer its entries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Taken {
     /// What cannot be offered.
@@ -48,8 +103,8 @@ pub struct Taken {
 /// What the pages of a list came to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Listing {
-    /// In the child's order.
-    pub(super) tools: Vec<ChildTool>,
+    /// In the child's order: tools, or whatever the list is of.
+    pub(super) tools: Vec<ChildEntry>,
     /// What was left out, at most [`MAX_TOLD`].
     pub(super) skipped: Vec<SkippedTool>,
     /// What was odd about the list as a whole.
@@ -59,6 +114,7 @@ pub(super) struct Listing {
 /// A list in the making.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
+    kind: Kind,
     listing: Listing,
     names: HashMap<String, usize>,
     cursors: HashSet<String>,
@@ -68,41 +124,43 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Takes the result of one `tools/list`; the cursor to go on with, or `None` if the list is complete. The whole
-    /// list may hold `max_bytes`.
+    pub(super) fn of(kind: Kind) -> Pages {
+        Pages { kind, ..Pages::default() }
+    }
+
+    /// Takes the result of one request; the cursor to go on with, or `None` if the list is complete. The whole list
+    /// may hold `max_bytes`.
     ///
     /// # Errors
-    /// The result has no list of tools; what it is, as the rest of a sentence about the child.
+    /// The result has no list; what it is, as the rest of a sentence about the child.
     pub(super) fn add(&mut self, result: &[u8], max_bytes: usize) -> Result<Option<String>, String> {
-        #[derive(Deserialize)]
-        struct Page<'a> {
-            #[serde(borrow)]
-            tools: Vec<&'a RawValue>,
-            #[serde(borrow, default, rename = "nextCursor")]
-            next: Option<&'a RawValue>,
-        }
-        let page: Page<'_> =
-            serde_json::from_slice(result).map_err(|error| format!("answered `tools/list` without a list: {error}"))?;
+        let (method, member) = (self.kind.method(), self.kind.member());
+        let no_list = |what: &str| format!("answered `{method}` without a list: {what}");
+        let page: Members<'_> = serde_json::from_slice(result).map_err(|error| no_list(&error.to_string()))?;
+        let entries = page.last(member).ok_or_else(|| no_list(&format!("missing field `{member}`")))?;
+        let entries: Vec<&RawValue> =
+            serde_json::from_str(entries.get()).map_err(|error| no_list(&error.to_string()))?;
+        let many = self.kind.nouns().1;
         self.pages += 1;
         self.bytes += result.len();
-        for raw in page.tools {
+        for raw in entries {
             self.entries += 1;
-            if self.listing.tools.len() >= MAX_TOOLS {
-                self.note(format!("lists more than {MAX_TOOLS} tools; the rest is left out"));
+            if self.listing.tools.len() >= MAX_ENTRIES {
+                self.note(format!("lists more than {MAX_ENTRIES} {many}; the rest is left out"));
                 return Ok(None);
             }
             self.entry(raw);
         }
         // An empty cursor is how some servers say that there is no next page.
-        let next =
-            page.next.and_then(|next| serde_json::from_str::<String>(next.get()).ok()).filter(|next| !next.is_empty());
+        let next = page.last("nextCursor").and_then(|next| serde_json::from_str::<String>(next.get()).ok());
+        let next = next.filter(|next| !next.is_empty());
         let Some(next) = next else { return Ok(None) };
         if !self.cursors.insert(next.clone()) {
             self.note("gives the same cursor twice; the list ends there".to_owned());
         } else if self.pages >= MAX_PAGES {
-            self.note(format!("has more than {MAX_PAGES} pages of tools; the rest is left out"));
+            self.note(format!("has more than {MAX_PAGES} pages of {many}; the rest is left out"));
         } else if self.bytes > max_bytes {
-            self.note(format!("has more than {max_bytes} bytes of tools; the rest is left out"));
+            self.note(format!("has more than {max_bytes} bytes of {many}; the rest is left out"));
         } else {
             return Ok(Some(next));
         }
@@ -120,31 +178,29 @@ impl Pages {
     }
 
     fn entry(&mut self, raw: &RawValue) {
-        #[derive(Deserialize)]
-        struct Named {
-            name: String,
-        }
+        let (key, (one, _)) = (self.kind.key(), self.kind.nouns());
         let place = || format!("entry {}", self.entries);
-        let name = match serde_json::from_str::<Named>(raw.get()) {
-            Ok(Named { name }) if name.is_empty() => return self.skip(place(), "its name is empty"),
-            Ok(Named { name }) => name,
-            Err(_) if raw.get().starts_with('{') => return self.skip(place(), "it has no name"),
-            Err(_) => return self.skip(place(), "it is no object"),
+        let Ok(members) = Members::parse(raw.get()) else { return self.skip(place(), "it is no object".to_owned()) };
+        let name = members.last(key).and_then(|name| serde_json::from_str::<String>(name.get()).ok());
+        let name = match name {
+            Some(name) if name.is_empty() => return self.skip(place(), format!("its {key} is empty")),
+            Some(name) => name,
+            None => return self.skip(place(), format!("it has no {key}")),
         };
         match self.names.get(&name) {
             None => {
                 self.names.insert(name.clone(), self.listing.tools.len());
-                self.listing.tools.push(ChildTool { name, raw: raw.to_owned() });
+                self.listing.tools.push(ChildEntry { name, raw: raw.to_owned() });
             }
             // A page that comes again brings nothing new.
             Some(first) if self.listing.tools[*first].raw.get() == raw.get() => {}
-            Some(_) => self.skip(name, "an earlier tool of this server has the same name"),
+            Some(_) => self.skip(name, format!("an earlier {one} of this server has the same {key}")),
         }
     }
 
-    fn skip(&mut self, name: String, reason: &str) {
+    fn skip(&mut self, name: String, reason: String) {
         if self.listing.skipped.len() < MAX_TOLD {
-            self.listing.skipped.push(SkippedTool { name, reason: reason.to_owned() });
+            self.listing.skipped.push(SkippedTool { name, reason });
         }
     }
 }

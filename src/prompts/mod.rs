@@ -26,7 +26,12 @@ const EXCERPT: usize = 2000;
 /// Most values of one completion: the protocol's limit.
 const MAX_VALUES: usize = 100;
 
-/// The result of `prompts/list`.
+/// Whether this is the name of a prompt of ours.
+pub fn is_own(name: &str) -> bool {
+    matches!(name, RESOLVE_WORKFLOW | SKILL_HELP | SERVER_OVERVIEW)
+}
+
+/// The prompts that this server has itself, as a `prompts/list` result.
 pub fn list() -> Value {
     let argument =
         |name: &str, description: &str| json!([{"name": name, "description": description, "required": true}]);

@@ -1,7 +1,7 @@
 //! MCP resources: three documents about the server, and every skill.
 //!
 //! What is listed can be read, and nothing else: URIs are looked up, never joined to a path. Answers have the shape of
-//! the protocol; `server` hands them to rmcp.
+//! the protocol; `offers` puts those of child servers beside them.
 
 pub(crate) mod redact;
 mod server;
@@ -31,7 +31,7 @@ const MARKDOWN: &str = "text/markdown";
 /// Characters of a description in the list.
 const BRIEF: usize = 500;
 
-/// The result of `resources/list`.
+/// The resources that this server has itself, as a `resources/list` result.
 pub fn list(app: &App) -> Value {
     let about = [
         (
@@ -70,7 +70,7 @@ pub fn list(app: &App) -> Value {
     json!({"resources": about.chain(skills).collect::<Vec<_>>()})
 }
 
-/// The result of `resources/templates/list`.
+/// Their templates, as a `resources/templates/list` result.
 pub fn templates() -> Value {
     json!({"resourceTemplates": [{
         "uriTemplate": SKILL_TEMPLATE,

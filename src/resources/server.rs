@@ -44,6 +44,12 @@ pub struct Child {
     pub connection_type: ConnectionType,
     /// Its tools.
     pub registered_tool_count: usize,
+    /// Its resources, if it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_count: Option<usize>,
+    /// Its prompts, if it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_count: Option<usize>,
     /// Failures of its connection.
     pub error_count: u32,
 }
@@ -55,6 +61,8 @@ impl Child {
             status: status.status,
             connection_type: status.connection_type,
             registered_tool_count: status.registered_tools,
+            resource_count: Some(status.resources).filter(|count| *count > 0),
+            prompt_count: Some(status.prompts).filter(|count| *count > 0),
             error_count: status.error_count,
         }
     }

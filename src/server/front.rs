@@ -1,5 +1,5 @@
-//! The loop over the client's lines: what each is, and who answers it. `tools/list` and `tools/call` are answered here
-//! on bytes; everything else goes to rmcp.
+//! The loop over the client's lines: what each is, and who answers it. What concerns tools, resources and
+//! prompts is answered here on bytes; everything else goes to rmcp.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,6 +23,7 @@ use crate::calls::outcome::INVALID_PARAMS;
 use crate::calls::{CallContext, Era};
 use crate::child::{ChildReply, Client, Level, Status};
 use crate::listing::list::{self, ListRequest};
+use crate::offers;
 use crate::session::Session;
 use crate::wire::envelope::{self, INTERNAL_ERROR, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, Text};
 use crate::wire::frame::Frame;
@@ -116,7 +117,7 @@ impl Front {
             Ok(meta) => meta,
             Err(message) => return self.error(Some(id), INVALID_PARAMS, message).await,
         };
-        let own = matches!(method, "server/discover" | "tools/list" | "tools/call" | "ping" | "logging/setLevel");
+        let own = !matches!(method, "initialize" | "subscriptions/listen");
         let era = match meta.era() {
             Ok(era) => era,
             Err(error) if own => return self.out.send(Frame::raw_error(id, error)).await,
@@ -129,7 +130,16 @@ impl Front {
         let request = Request { id, params: members.as_ref(), meta: &meta, era };
         match method {
             "tools/list" => self.list(request).await,
-            "tools/call" => self.call(request).await,
+            "tools/call" => self.call(Call::read(request), request).await,
+            "resources/list" | "resources/templates/list" | "prompts/list" => self.list_offers(method, request).await,
+            "resources/subscribe" | "resources/unsubscribe" if era == Era::Modern => {
+                self.error(Some(id), METHOD_NOT_FOUND, &format!("revision 2026-07-28 has no `{method}`")).await;
+            }
+            "resources/read"
+            | "resources/subscribe"
+            | "resources/unsubscribe"
+            | "prompts/get"
+            | "completion/complete" => self.call(Call::read_ask(method, request), request).await,
             "ping" if era == Era::Handshake => self.out.send(Frame::result(id, ["{}".into()])).await,
             "initialize" => self.initialize(id, params).await,
             "server/discover" if era == Era::Modern => {
@@ -154,8 +164,8 @@ impl Front {
         }
     }
 
-    async fn call(&self, request: Request<'_>) {
-        match Call::read(request) {
+    async fn call(&self, call: Result<Call, &'static str>, request: Request<'_>) {
+        match call {
             Err(message) => self.error(Some(request.id), INVALID_PARAMS, message).await,
             Ok(call) => {
                 let cancelled = CancellationToken::new();
@@ -233,6 +243,17 @@ impl Front {
         }
     }
 
+    async fn list_offers(&self, method: &str, request: Request<'_>) {
+        if let Err(message) = cursor(request.params) {
+            return self.error(Some(request.id), INVALID_PARAMS, message).await;
+        }
+        // All in one page: whatever cursor comes is none of ours, and starting over loses nothing.
+        if let Some(list) = offers::List::of(method) {
+            let segments = offers::list(&self.app, list, self.cache_hints(request.era));
+            self.out.send(Frame::result(request.id, segments)).await;
+        }
+    }
+
     /// What a list says about how long it holds (2026-07-28, server/utilities/caching): nothing while servers still
     /// start, a minute after; shared between users only when no role colours it.
     fn cache_hints(&self, era: Era) -> &'static str {
@@ -284,7 +305,7 @@ fn without_mark(line: &[u8]) -> &[u8] {
 }
 
 fn is_booting(app: &App) -> bool {
-    app.server_status().iter().any(|server| server.status == Status::Booting)
+    app.server_status().iter().any(|server| server.status == Status::Booting) || app.children().are_listing()
 }
 
 fn level(params: Option<&Members<'_>>) -> Option<Level> {

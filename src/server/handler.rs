@@ -1,4 +1,4 @@
-//! rmcp's side of the front: everything but tools. Each method hands over to a module that does not know rmcp.
+//! rmcp's side of the front: the subscriptions of 2026-07-28, and whatever nobody answers.
 
 #![expect(deprecated, reason = "clients of the handshake era are told of `logging`")]
 
@@ -9,38 +9,25 @@ use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
-    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SubscriptionFilter,
+    CustomRequest, CustomResult, ErrorCode, Implementation, ProtocolVersion, ServerCapabilities, ServerConfig,
+    SubscriptionFilter,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::notify::Subscribers;
 use crate::app::App;
+use crate::calls::CallContext;
 use crate::instructions::INSTRUCTIONS;
-use crate::{prompts, resources, results};
+use crate::offers;
 
 /// Name that clients see in `serverInfo`.
 pub(super) const SERVER_NAME: &str = "evokore";
 
 /// Methods that this server answers; a request for one of them that rmcp could not read has wrong parameters.
-const METHODS: [&str; 12] = [
-    "initialize",
-    "server/discover",
-    "completion/complete",
-    "logging/setLevel",
-    "prompts/get",
-    "prompts/list",
-    "resources/list",
-    "resources/read",
-    "resources/templates/list",
-    "subscriptions/listen",
-    "tools/call",
-    "tools/list",
-];
+const METHODS: [&str; 1] = ["subscriptions/listen"];
+
+/// Resources of one subscription that are watched.
+const MAX_WATCHED: usize = 64;
 
 pub(super) struct Handler {
     pub(super) app: Arc<App>,
@@ -60,63 +47,8 @@ impl ServerHandler for Handler {
         Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
     }
 
-    async fn list_resources(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Answer<ListResourcesResult> {
-        typed(resources::list(&self.app))
-    }
-
-    async fn list_resource_templates(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Answer<ListResourceTemplatesResult> {
-        typed(resources::templates())
-    }
-
-    async fn read_resource(
-        &self,
-        request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Answer<ReadResourceResponse> {
-        match resources::read(&self.app, &request.uri) {
-            Some(contents) => typed::<rmcp::model::ReadResourceResult>(contents).map(Into::into),
-            // rmcp turns the code into the one of the request's era.
-            None if results::is_uri(&request.uri) => {
-                Err(ErrorData::resource_not_found(results::unknown(&request.uri), None))
-            }
-            None => Err(ErrorData::resource_not_found(format!("no resource `{}`", request.uri), None)),
-        }
-    }
-
-    async fn list_prompts(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Answer<ListPromptsResult> {
-        typed(prompts::list())
-    }
-
-    async fn get_prompt(
-        &self,
-        request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Answer<GetPromptResponse> {
-        let arguments = request.arguments.unwrap_or_default();
-        let prompt = prompts::get(&self.app, &request.name, &arguments)
-            .map_err(|message| ErrorData::invalid_params(message, None))?;
-        typed::<rmcp::model::GetPromptResult>(prompt).map(Into::into)
-    }
-
-    async fn complete(&self, request: CompleteRequestParams, _: RequestContext<RoleServer>) -> Answer<CompleteResult> {
-        let reference = serde_json::to_value(&request.r#ref).unwrap_or_default();
-        typed(prompts::complete(&self.app, &reference, &request.argument.name, &request.argument.value))
-    }
-
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(requested.clone())
+        Some(requested.supported_by(&capabilities()))
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Answer<()> {
@@ -125,8 +57,19 @@ impl ServerHandler for Handler {
         if !self.subscribers.add(sink) {
             return Err(ErrorData::internal_error("too many subscriptions are open; end one first", None));
         }
-        subscription.cancelled().await;
+        let watch = self.watch(subscription.accepted().resource_subscriptions.iter().flatten());
+        let watched = tokio::select! {
+            watched = watch => {
+                subscription.cancelled().await;
+                watched
+            }
+            () = subscription.cancelled() => Vec::new(),
+        };
         self.subscribers.remove(&id);
+        let ctx = CallContext::alone(self.app.clone());
+        for target in watched {
+            offers::unwatch(&ctx, target).await;
+        }
         Ok(())
     }
 
@@ -140,25 +83,32 @@ impl ServerHandler for Handler {
     }
 }
 
+impl Handler {
+    /// Sees to it that changes of these resources are told of. One that does not exist or cannot be watched is not: the
+    /// revision has no way to say so of a single one.
+    async fn watch(&self, addresses: impl Iterator<Item = &String>) -> Vec<offers::Target> {
+        let ctx = CallContext::alone(self.app.clone());
+        let mut watched = Vec::new();
+        for address in addresses.take(MAX_WATCHED) {
+            if let Ok(Some(target)) = offers::watch(&ctx, address).await {
+                watched.push(target);
+            }
+        }
+        watched
+    }
+}
+
 /// What this server offers.
 pub(super) fn capabilities() -> ServerCapabilities {
     ServerCapabilities::builder()
         .enable_tools()
         .enable_tool_list_changed()
         .enable_resources()
+        .enable_resources_subscribe()
         .enable_resources_list_changed()
         .enable_prompts()
+        .enable_prompts_list_changed()
         .enable_completions()
         .enable_logging()
         .build()
-}
-
-/// A value in the protocol's shape as rmcp's type of it. 2026-07-28 requires `resultType`; rmcp takes it away for the
-/// handshake era, but does not add it.
-fn typed<T: DeserializeOwned>(mut value: Value) -> Answer<T> {
-    if let Some(members) = value.as_object_mut() {
-        members.insert("resultType".to_owned(), Value::from("complete"));
-    }
-    serde_json::from_value(value)
-        .map_err(|error| ErrorData::internal_error(format!("the answer is malformed: {error}"), None))
 }

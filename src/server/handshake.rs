@@ -13,8 +13,10 @@ use evokore_catalog::members::Members;
 const NAME: &str = "evokore";
 
 /// What this server offers, as JSON. [`super::handler::Handler`] has the same as rmcp's type; a test compares them.
-const CAPABILITIES: &str =
-    r#"{"logging":{},"completions":{},"prompts":{},"resources":{"listChanged":true},"tools":{"listChanged":true}}"#;
+const CAPABILITIES: &str = concat!(
+    r#"{"logging":{},"completions":{},"prompts":{"listChanged":true},"#,
+    r#""resources":{"subscribe":true,"listChanged":true},"tools":{"listChanged":true}}"#
+);
 
 /// The `result` of `initialize`, and what rmcp is told about the client. A version that is not spoken is answered with
 /// the newest that has a handshake (lifecycle, Version Negotiation).

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use rmcp::service::SubscriptionSink;
+use serde_json::json;
 
 use crate::session::{Notify, Session, When};
 use crate::wire::frame::Frame;
@@ -12,6 +13,24 @@ use crate::wire::outbox::Outbox;
 
 /// Most subscriptions that are served at once.
 pub(super) const MAX_SUBSCRIPTIONS: usize = 64;
+
+/// Which list has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Tools,
+    Resources,
+    Prompts,
+}
+
+impl What {
+    fn method(self) -> &'static str {
+        match self {
+            What::Tools => "notifications/tools/list_changed",
+            What::Resources => "notifications/resources/list_changed",
+            What::Prompts => "notifications/prompts/list_changed",
+        }
+    }
+}
 
 /// Merges the triggers of a window into one.
 #[derive(Debug, Default)]
@@ -31,16 +50,14 @@ pub(super) struct ClientNotifier {
 
 #[derive(Default)]
 struct ClientState {
-    tools: Burst,
+    /// One for each [`What`].
+    bursts: [Burst; 3],
     /// The client has sent `notifications/initialized`; before it nothing may be sent.
     ready: bool,
     /// What became due before that.
-    due: Vec<&'static str>,
+    due: Vec<What>,
     session: Weak<Session>,
 }
-
-const TOOLS: &str = "notifications/tools/list_changed";
-const RESOURCES: &str = "notifications/resources/list_changed";
 
 impl ClientNotifier {
     pub(super) fn new(out: Outbox, debounce: Duration) -> Arc<ClientNotifier> {
@@ -58,8 +75,8 @@ impl ClientNotifier {
             state.ready = true;
             std::mem::take(&mut state.due)
         };
-        for method in due {
-            self.send(method);
+        for what in due {
+            self.send(what);
         }
     }
 
@@ -67,60 +84,77 @@ impl ClientNotifier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fire_tools(&self) {
-        self.state().tools.armed = false;
-        self.send(TOOLS);
+    fn fire(&self, what: What) {
+        self.state().bursts[what as usize].armed = false;
+        self.send(what);
     }
 
-    fn send(&self, method: &'static str) {
+    fn send(&self, what: What) {
         let session = {
             let mut state = self.state();
             if !state.ready {
-                if !state.due.contains(&method) {
-                    state.due.push(method);
+                if !state.due.contains(&what) {
+                    state.due.push(what);
                 }
                 return;
             }
             state.session.upgrade()
         };
-        if let Some(session) = session.filter(|_| method == TOOLS) {
+        if let Some(session) = session.filter(|_| what == What::Tools) {
             session.count_list_changed();
         }
         let out = self.out.clone();
-        tokio::spawn(async move { out.send(Frame::notification(method, None)).await });
+        tokio::spawn(async move { out.send(Frame::notification(what.method(), None)).await });
     }
-}
 
-impl Notify for ClientNotifier {
-    fn tools_changed(&self, when: When) {
+    fn changed(&self, what: What, when: When) {
         if when == When::Now || self.debounce.is_zero() {
-            return self.fire_tools();
+            return self.fire(what);
         }
         let window = {
             let mut state = self.state();
-            if std::mem::replace(&mut state.tools.armed, true) {
+            let burst = &mut state.bursts[what as usize];
+            if std::mem::replace(&mut burst.armed, true) {
                 return;
             }
-            state.tools.window += 1;
-            state.tools.window
+            burst.window += 1;
+            burst.window
         };
         let (this, debounce) = (self.this.clone(), self.debounce);
         tokio::spawn(async move {
             tokio::time::sleep(debounce).await;
             if let Some(this) = this.upgrade() {
                 let due = {
-                    let state = this.state();
-                    state.tools.armed && state.tools.window == window
+                    let burst = &this.state().bursts[what as usize];
+                    burst.armed && burst.window == window
                 };
                 if due {
-                    this.fire_tools();
+                    this.fire(what);
                 }
             }
         });
     }
+}
+
+impl Notify for ClientNotifier {
+    fn tools_changed(&self, when: When) {
+        self.changed(What::Tools, when);
+    }
 
     fn resources_changed(&self) {
-        self.send(RESOURCES);
+        self.changed(What::Resources, When::Debounced);
+    }
+
+    fn prompts_changed(&self) {
+        self.changed(What::Prompts, When::Debounced);
+    }
+
+    /// A client that does not read what it is sent misses some: nothing is kept for it without bound.
+    fn resource_updated(&self, address: &str) {
+        if self.state().ready {
+            let params = json!({ "uri": address }).to_string();
+            self.out.try_send(Frame::notification("notifications/resources/updated", Some(&params)));
+        }
     }
 }
 
@@ -128,7 +162,8 @@ impl Notify for ClientNotifier {
 #[derive(Default)]
 pub(super) struct Subscribers {
     sinks: Mutex<Vec<SubscriptionSink>>,
-    burst: Mutex<Burst>,
+    /// Which lists have changed in the window that is open, one for each [`What`].
+    armed: Mutex<[bool; 3]>,
     debounce: Duration,
     this: Weak<Subscribers>,
 }
@@ -160,38 +195,53 @@ impl Subscribers {
                 let _ = match what {
                     What::Tools => sink.notify_tool_list_changed().await,
                     What::Resources => sink.notify_resource_list_changed().await,
+                    What::Prompts => sink.notify_prompt_list_changed().await,
                 };
             });
         }
     }
-}
 
-#[derive(Clone, Copy)]
-enum What {
-    Tools,
-    Resources,
-}
-
-impl Notify for Subscribers {
-    fn tools_changed(&self, when: When) {
+    fn changed(&self, what: What, when: When) {
         if when == When::Now || self.debounce.is_zero() {
-            return self.fire(What::Tools);
+            return self.fire(what);
         }
-        if std::mem::replace(&mut lock(&self.burst).armed, true) {
+        if std::mem::replace(&mut lock(&self.armed)[what as usize], true) {
             return;
         }
         let (this, debounce) = (self.this.clone(), self.debounce);
         tokio::spawn(async move {
             tokio::time::sleep(debounce).await;
             if let Some(this) = this.upgrade() {
-                lock(&this.burst).armed = false;
-                this.fire(What::Tools);
+                lock(&this.armed)[what as usize] = false;
+                this.fire(what);
             }
         });
     }
+}
+
+impl Notify for Subscribers {
+    fn tools_changed(&self, when: When) {
+        self.changed(What::Tools, when);
+    }
 
     fn resources_changed(&self) {
-        self.fire(What::Resources);
+        self.changed(What::Resources, When::Debounced);
+    }
+
+    fn prompts_changed(&self) {
+        self.changed(What::Prompts, When::Debounced);
+    }
+
+    fn resource_updated(&self, address: &str) {
+        let watches = |sink: &&SubscriptionSink| {
+            let watched = sink.accepted().resource_subscriptions.as_ref();
+            watched.is_some_and(|watched| watched.iter().any(|watched| watched == address))
+        };
+        let sinks: Vec<_> = lock(&self.sinks).iter().filter(watches).cloned().collect();
+        for sink in sinks {
+            let address = address.to_owned();
+            tokio::spawn(async move { sink.notify_resource_updated(address).await });
+        }
     }
 }
 
@@ -213,7 +263,7 @@ mod tests {
         drop(notifier);
         let mut text = String::new();
         far.read_to_string(&mut text).await.unwrap();
-        text.lines().filter(|line| line.contains(TOOLS)).count()
+        text.lines().filter(|line| line.contains(What::Tools.method())).count()
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,4 +1,5 @@
-//! One `tools/call`: from its parameters to the frames of its progress and its answer.
+//! One `tools/call`, or a request about resources and prompts: from its parameters to the frames of its progress and
+//! its answer.
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -8,6 +9,8 @@ use super::front::Request;
 use super::in_flight::InFlight;
 use crate::calls::outcome::Outcome;
 use crate::calls::{self, CallContext, CallRequest, Era};
+use crate::child::Method;
+use crate::offers;
 use crate::wire::envelope::INTERNAL_ERROR;
 use crate::wire::frame::Frame;
 use crate::wire::outbox::Outbox;
@@ -20,29 +23,50 @@ const PROGRESS_QUEUE: usize = 64;
 pub(super) struct Call {
     id: String,
     era: Era,
-    name: String,
-    arguments: Option<Box<RawValue>>,
-    /// The members of `params` that nobody here knows, such as `task`, as an object.
-    others: Option<Box<RawValue>>,
+    what: What,
     /// `_meta` for the child server.
     meta: Option<Box<RawValue>>,
     /// The client's progress token, if it wants progress.
     token: Option<Box<RawValue>>,
 }
 
+/// What is asked.
+enum What {
+    Tool(Parameters),
+    /// Anything else: the method and its `params`, `_meta` apart.
+    Offer(Method, Box<RawValue>),
+}
+
 impl Call {
-    /// Reads the parameters of a request.
+    /// Reads the parameters of a `tools/call`.
     pub(super) fn read(request: Request<'_>) -> Result<Call, &'static str> {
-        let Parameters { name, arguments, others } = Parameters::read(request.params)?;
-        Ok(Call {
+        Ok(Call::of(request, What::Tool(Parameters::read(request.params)?)))
+    }
+
+    /// Reads the parameters of a request about resources or prompts.
+    pub(super) fn read_ask(method: &str, request: Request<'_>) -> Result<Call, &'static str> {
+        const NEEDED: &str = "`params` must be an object";
+        let method = match method {
+            "resources/read" => Method::ReadResource,
+            "resources/subscribe" => Method::Subscribe,
+            "resources/unsubscribe" => Method::Unsubscribe,
+            "prompts/get" => Method::GetPrompt,
+            _ => Method::Complete,
+        };
+        let mut params = request.params.ok_or(NEEDED)?.clone().unique();
+        params.0.retain(|(key, _)| key != "_meta");
+        let params = RawValue::from_string(params.to_json()).map_err(|_| NEEDED)?;
+        Ok(Call::of(request, What::Offer(method, params)))
+    }
+
+    fn of(request: Request<'_>, what: What) -> Call {
+        Call {
             id: request.id.to_owned(),
             era: request.era,
-            name,
-            arguments,
-            others,
+            what,
             meta: request.meta.for_child(),
             token: request.meta.progress_token().map(ToOwned::to_owned),
-        })
+        }
     }
 
     /// Calls, and sends progress and the answer; nothing once the client has given the call up
@@ -64,14 +88,8 @@ impl Call {
             ctx.progress = Some(progress);
             incoming
         });
-        let request = CallRequest {
-            name: &self.name,
-            arguments: self.arguments.as_deref(),
-            others: self.others.as_deref(),
-            meta: self.meta.as_deref(),
-        };
         let outcome = {
-            let call = calls::call(&ctx, request);
+            let call = self.answered_by(&ctx);
             tokio::pin!(call);
             loop {
                 tokio::select! {
@@ -89,12 +107,34 @@ impl Call {
         outcome
     }
 
+    async fn answered_by(&self, ctx: &CallContext) -> Outcome {
+        let meta = self.meta.as_deref();
+        match &self.what {
+            What::Tool(Parameters { name, arguments, others }) => {
+                let (arguments, others) = (arguments.as_deref(), others.as_deref());
+                calls::call(ctx, CallRequest { name, arguments, others, meta }).await
+            }
+            What::Offer(method, params) => {
+                let params = Members::parse(params.get()).unwrap_or_default();
+                offers::ask(ctx, offers::Request { method: *method, params, meta }).await
+            }
+        }
+    }
+
     fn answer(&self, outcome: Outcome) -> Frame {
         match outcome {
-            Outcome::Result(bytes) if self.era == Era::Modern => Frame::result(&self.id, complete(bytes)),
+            Outcome::Result(bytes) if self.era == Era::Modern => Frame::result(&self.id, complete(bytes, self.hints())),
             Outcome::Result(bytes) => Frame::result(&self.id, [bytes]),
             Outcome::RawError(bytes) => Frame::raw_error(&self.id, bytes),
             Outcome::Error { code, message } => Frame::error(Some(&self.id), code, &message),
+        }
+    }
+
+    /// What a result says about how long it holds, if it is of a kind that must (2026-07-28, server/utilities/caching).
+    fn hints(&self) -> &'static str {
+        match self.what {
+            What::Offer(Method::ReadResource, _) => r#""ttlMs":0,"cacheScope":"private","#,
+            _ => "",
         }
     }
 
@@ -133,8 +173,8 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-/// The segments of a result with the `resultType` that 2026-07-28 requires; a child that speaks it has set its own.
-fn complete(result: Bytes) -> [Bytes; 2] {
+/// The segments of a result with the `resultType` that 2026-07-28 requires, and `hints`, members with commas behind; a child that speaks it has set its own.
+fn complete(result: Bytes, hints: &str) -> [Bytes; 2] {
     const MEMBER: &[u8] = br#""resultType""#;
     if result.first() != Some(&b'{') {
         return [Bytes::new(), result];
@@ -147,9 +187,8 @@ fn complete(result: Bytes) -> [Bytes; 2] {
         }
     }
     let rest = result.slice_ref(result[1..].trim_ascii_start());
-    let head: &[u8] =
-        if rest.starts_with(b"}") { b"{\"resultType\":\"complete\"" } else { b"{\"resultType\":\"complete\"," };
-    [Bytes::from_static(head), rest]
+    let head = format!("{{{hints}\"resultType\":\"complete\"{}", if rest.starts_with(b"}") { "" } else { "," });
+    [Bytes::from(head), rest]
 }
 
 /// The `params` of a call, `_meta` apart.
@@ -191,7 +230,7 @@ mod tests {
                 r#"{"resultType":"complete","structuredContent":{"resultType":1}}"#,
             ),
         ] {
-            assert_eq!(complete(Bytes::from(result)).concat(), expected.as_bytes());
+            assert_eq!(complete(Bytes::from(result), "").concat(), expected.as_bytes());
         }
     }
 

@@ -193,8 +193,8 @@ impl Link {
         }
         self.aside(frames::notification(INITIALIZED)).await;
         self.listen_anew();
-        // Whoever forgot the session may have other tools now.
-        self.shared.mark_changed();
+        // Whoever forgot the session may have other lists now.
+        self.shared.changes.mark_all();
         Ok(())
     }
 

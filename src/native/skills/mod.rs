@@ -311,7 +311,7 @@ pub(super) async fn refresh_skills(_: &Map<String, Value>, ctx: &CallContext) ->
     }
     let done = ctx.app.skills.refresh().await.map_err(|error| NativeResult::error(error.to_string()))?;
     if done.changes() {
-        ctx.app.resources_changed();
+        ctx.app.skills_changed();
     }
     let mut problems: Vec<String> = done.findings.iter().take(FINDINGS).map(ToString::to_string).collect();
     if done.findings.len() > FINDINGS {

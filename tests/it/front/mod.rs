@@ -19,6 +19,7 @@ mod lines;
 mod lists;
 mod logs;
 mod odd;
+mod offers;
 mod results;
 mod servers;
 mod streams;

@@ -21,6 +21,9 @@
   logs         has the capability `logging`, and a tool `log` that sends the messages that its argument `messages` holds,
                `times` times, and answers
   harmless     says that its tools only read
+  library      has resources, templates, prompts and completions, and tools about them: `publish` adds one of each and
+               says a hundred times of each list that it has changed; `touch` says twice that the resource `uri` has;
+               `seen` tells how often each method was asked, and with which parameters last
   secret=TEXT  nothing: a secret among the arguments
 
 Tool `about` tells about the process, `echo` gives its arguments back, `huge` as many megabytes as asked for.
@@ -38,6 +41,8 @@ GROWN = []
 # What it knows of its client: what it was told, the notifications it got, and the answers to its own requests.
 CLIENT = {"capabilities": None, "heard": [], "answers": {}}
 BACKLOG = []
+PUBLISHED = []
+SEEN = {}
 
 
 def start():
@@ -83,16 +88,61 @@ def replay(method, params):
         return next((text.split(b"\t", 1)[1].rstrip(b"\n") for text in file if text.split(b"\t", 1)[0] == key), None)
 
 
-def capabilities():
-    return {"tools": {"listChanged": True}, **({"logging": {}} if "logs" in HABITS else {})}
-
-
 def tools():
+    library = ["publish", "seen", "touch"] if "library" in HABITS else []
     more = ["progress", "wait", "grow", "nap"] + GROWN if "more" in HABITS else []
     more += ["ask"] if "asks" in HABITS else []
     more += ["log"] if "logs" in HABITS else []
     hints = {"annotations": {"readOnlyHint": True}} if "harmless" in HABITS else {}
-    return [{"name": name, "inputSchema": {"type": "object"}, **hints} for name in ["about", "echo", "huge"] + more]
+    names = ["about", "echo", "huge"] + library + more
+    return [{"name": name, "inputSchema": {"type": "object"}, **hints} for name in names]
+
+
+def capabilities():
+    library = {"resources": {"subscribe": True}, "prompts": {"listChanged": False}, "completions": {}}
+    library = {**(library if "library" in HABITS else {}), **({"logging": {}} if "logs" in HABITS else {})}
+    return {"tools": {"listChanged": True}, **library}
+
+
+def library(method, params):
+    """The answer to what is not about tools: the member of the message."""
+    uri = params.get("uri", "")
+    if method == "resources/list" and "cursor" not in params:
+        notes = [{"uri": "note://a", "name": "A", "odd": {"b": 1, "a": [9007199254740993]}}, {"title": "no uri"}, 7]
+        return {"result": {"resources": notes, "nextCursor": "2"}}
+    if method == "resources/list":
+        rest = [{"uri": "file:///x y/\u00fc.txt", "name": 5}, {"uri": "ui://panel/main", "name": "panel", "mimeType": "text/html;profile=mcp-app"}]
+        return {"result": {"resources": rest + [{"uri": "note://new/" + name, "name": name} for name in PUBLISHED]}}
+    if method == "resources/templates/list":
+        return {"result": {"resourceTemplates": [{"uriTemplate": "note://by/{id}{?q}", "name": "by id", "odd": None}]}}
+    if method == "prompts/list":
+        greet = {"name": "greet", "arguments": [{"name": "who", "required": True}], "odd": True}
+        return {"result": {"prompts": [greet, {"name": "two words"}] + [{"name": name} for name in PUBLISHED]}}
+    if method == "resources/read" and uri == "note://gone":
+        return {"error": {"code": -32002, "message": "gone", "data": {"uri": uri}}}
+    if method == "resources/read":
+        contents = [{"uri": uri, "text": sys.argv[-1], "odd": 1}, {"uri": uri + "/part", "text": uri}]
+        return {"result": {"contents": contents, "odd": {"params": params}}}
+    if method == "prompts/get" and params["name"] == "two words":
+        return {"error": {"code": -32602, "message": "not now"}}
+    if method == "prompts/get":
+        text = "hello " + params.get("arguments", {}).get("who", "nobody")
+        return {"result": {"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "odd": 1}}
+    if method == "completion/complete":
+        return {"result": {"completion": {"values": [json.dumps(params["ref"]), params["argument"]["value"] + "!"]}, "odd": 1}}
+    return {"result": {}}
+
+
+def call_library(name, params):
+    """The tools about the library."""
+    if name == "publish":
+        PUBLISHED.append("p%d" % len(PUBLISHED))
+        for n in range(100):
+            for what in ["resources", "prompts"]:
+                send({"jsonrpc": "2.0", "method": "notifications/%s/list_changed" % what})
+    if name == "touch":
+        for n in range(2):
+            send({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": params["arguments"]["uri"]}})
 
 
 def call_more(name, params, id):
@@ -134,6 +184,8 @@ def call(name, arguments, grandchild):
         return {"content": []}
     if name == "ask":
         return {"structuredContent": {"answer": ask(**arguments)}, "content": []}
+    if name == "seen":
+        return {"structuredContent": SEEN, "content": []}
     if name == "huge":
         return {"content": [{"type": "text", "text": "h" * int(arguments["megabytes"] * 1e6)}]}
     return {"content": [{"type": "text", "text": json.dumps(arguments, ensure_ascii=False)}]}
@@ -201,6 +253,7 @@ def main():
             if method == "notifications/initialized" and "roots" in HABITS:
                 ask("roots/list", leave=True)
             continue
+        SEEN[method] = {"times": SEEN.get(method, {}).get("times", 0) + 1, "params": params}
         if members is not None:
             sys.stdout.buffer.write(b'{"jsonrpc":"2.0","id":%d,%s}\n' % (message["id"], members))
             sys.stdout.buffer.flush()
@@ -214,7 +267,11 @@ def main():
             result = {}
         elif method == "tools/list":
             result = {"tools": tools()}
+        elif method != "tools/call":
+            send({"jsonrpc": "2.0", "id": message["id"], **library(method, params)})
+            continue
         else:
+            call_library(params["name"], params)
             call_more(params["name"], params, message["id"])
             result = call(params["name"], params.get("arguments", {}), grandchild)
         send({"jsonrpc": "2.0", "id": message["id"], "result": result})

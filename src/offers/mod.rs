@@ -1,0 +1,41 @@
+//! What there is besides tools, of ours and of child servers: resources, their templates, prompts, and completion.
+//!
+//! ```text
+//! address    where a child's resource is offered, and the way back
+//! render     a child's entries, as bytes under their address
+//! access     whether the active role may know of a server's
+//! offered    all of them, one immutable value
+//! list       the three lists
+//! ask        reading, subscribing, prompts, completion
+//! ```
+
+mod access;
+mod address;
+mod ask;
+mod list;
+mod offered;
+mod render;
+
+use std::sync::Arc;
+
+pub use access::is_open;
+pub use address::exposed;
+pub use ask::{Request, Target, ask, unwatch, watch};
+pub use list::{List, list};
+pub use offered::{Offered, Shelf};
+pub use render::Entry;
+
+use crate::catalog::CATALOG;
+use crate::child::ChildEntry;
+
+/// Renders the resources (`key` is `uri`) or templates (`uriTemplate`) of server `server`; notes tell what was mended.
+pub fn resources(server: u16, key: &str, entries: &[ChildEntry], notes: &mut Vec<String>) -> Arc<[Entry]> {
+    let id = CATALOG.servers[usize::from(server)].id;
+    entries.iter().filter_map(|entry| render::resource(id, key, entry, notes)).collect()
+}
+
+/// Renders the prompts of server `server`.
+pub fn prompts(server: u16, entries: &[ChildEntry], notes: &mut Vec<String>) -> Arc<[Entry]> {
+    let id = CATALOG.servers[usize::from(server)].id;
+    entries.iter().filter_map(|entry| render::prompt(id, entry, notes)).collect()
+}
