@@ -15,6 +15,7 @@ pub mod cooldown;
 mod deferred;
 pub mod outcome;
 pub mod rate_limit;
+mod rounds;
 pub mod route;
 mod through;
 
@@ -30,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::catalog::{CATALOG, NativeTool};
-use crate::child::{ChildCall, ChildReply, Client, Method, ProgressSender};
+use crate::child::{ChildCall, Client, Method, ProgressSender};
 use crate::listing::merged::ToolRef;
 use crate::native;
 use crate::results::{self, Limit, Page};
@@ -169,9 +170,9 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 repeatable,
                 cancelled: ctx.cancelled.clone(),
             };
-            let reply = match ctx.app.children().call(server, call).await {
-                Ok(ChildReply::Result(bytes)) => Outcome::Result(previewed(&ctx.app, request.name, limit, bytes)),
-                Ok(ChildReply::Error(bytes)) => Outcome::RawError(bytes),
+            let reply = match rounds::call(ctx, server, call).await {
+                Ok(Outcome::Result(bytes)) => Outcome::Result(previewed(&ctx.app, request.name, limit, bytes)),
+                Ok(outcome) => outcome,
                 // The text names the server.
                 Err(error) => {
                     let text = error.to_string();

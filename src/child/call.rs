@@ -79,6 +79,8 @@ pub struct ChildCall {
 pub enum ChildReply {
     /// The `result` member.
     Result(Bytes),
+    /// The `result` member of a child of 2026-07-28 that needs to know more (basic/patterns/mrtr).
+    InputRequired(Bytes),
     /// The `error` member.
     Error(Bytes),
 }

@@ -17,7 +17,7 @@ use evokore_catalog::members::Members;
 /// JSON-RPC: the other side does not know the method.
 pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 /// JSON-RPC: the parameters are wrong.
-const INVALID_PARAMS: i64 = -32602;
+pub(super) const INVALID_PARAMS: i64 = -32602;
 /// JSON-RPC: it did not work out.
 pub(super) const INTERNAL_ERROR: i64 = -32603;
 
@@ -90,6 +90,9 @@ pub trait Client: fmt::Debug + Send + Sync {
     fn news(&self) -> Option<watch::Receiver<News>> {
         None
     }
+
+    /// From which level on it wants log messages, if it has said so.
+    fn level(&self) -> Option<Level>;
 
     /// Passes a log message of server `server` on, if the client wants it; `params` as they came. Never waits. False if
     /// it was lost.

@@ -22,6 +22,7 @@ use super::frames;
 use super::incoming::Incoming;
 use super::launch::Wires;
 use super::logging::Budget;
+use super::modern;
 use super::offers::Offers;
 use super::pending::{Answer, Pending};
 use super::questions::Questions;
@@ -59,6 +60,8 @@ pub(super) struct Shared {
     pub(super) stats: Arc<Stats>,
     /// Knows the client of the process.
     pub(super) sink: Arc<dyn ChildSink>,
+    /// It speaks 2026-07-28.
+    modern: AtomicBool,
     /// Log messages that are passed on.
     logs: Budget,
     /// What the child asks its clients.
@@ -115,9 +118,13 @@ impl Connection {
     ///
     /// # Errors
     /// Anything that kept the child from answering; [`ChildError::Lacks`] if it does not offer such a thing.
-    pub async fn call(&self, call: ChildCall, patience: Patience) -> Result<ChildReply, ChildError> {
+    pub async fn call(&self, mut call: ChildCall, patience: Patience) -> Result<ChildReply, ChildError> {
         if let Some(what) = self.offers().lacks(call.method) {
             return Err(ChildError::Lacks { id: self.shared.id, what });
+        }
+        let is_modern = self.shared.is_modern();
+        if is_modern {
+            call.meta = Some(modern::meta(self.shared.id, call.meta.as_deref(), call.client.as_deref()).into());
         }
         let request = Request {
             what: match call.method {
@@ -130,7 +137,8 @@ impl Connection {
             cancelled: Some(&call.cancelled),
             may_cancel: true,
         };
-        self.exchange(request, |id| frames::call(id, &call)).await
+        let reply = self.exchange(request, |id| frames::call(id, &call)).await;
+        if is_modern { reply.map(modern::sorted) } else { reply }
     }
 
     /// Sends a request of our own and waits for its result.
@@ -149,8 +157,15 @@ impl Connection {
             cancelled: None,
             may_cancel,
         };
+        let modern = self.shared.is_modern().then(|| {
+            let meta = modern::meta(self.shared.id, None, self.client().as_deref());
+            let rest =
+                frames::members(Some(params.as_bytes())).map(|rest| format!(",{}", String::from_utf8_lossy(rest)));
+            format!("{{\"_meta\":{meta}{}}}", rest.unwrap_or_default())
+        });
+        let params = modern.as_deref().unwrap_or(params);
         match self.exchange(request, |id| frames::request(id, method, params)).await {
-            Ok(ChildReply::Result(bytes)) => Ok(bytes),
+            Ok(ChildReply::Result(bytes) | ChildReply::InputRequired(bytes)) => Ok(bytes),
             Ok(ChildReply::Error(bytes)) => Err(refused(self.shared.id, method, &bytes)),
             // What allows a call more time does not allow it to us.
             Err(ChildError::TimedOut { id, after, .. }) => {
@@ -158,6 +173,11 @@ impl Connection {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether requests are those of 2026-07-28 from now on.
+    pub(super) fn speak_modern(&self, modern: bool) {
+        self.shared.modern.store(modern, Relaxed);
     }
 
     /// The client of the process.
@@ -298,6 +318,7 @@ impl Shared {
             outgoing,
             stats,
             sink,
+            modern: AtomicBool::new(false),
             logs: Budget::default(),
             questions: Questions::default(),
             offers: OnceLock::new(),
@@ -308,6 +329,10 @@ impl Shared {
             abandon: CancellationToken::new(),
         };
         (Arc::new(shared), queue)
+    }
+
+    pub(super) fn is_modern(&self) -> bool {
+        self.modern.load(Relaxed)
     }
 
     /// A log message: for the client of the newest call, without one for that of the process.

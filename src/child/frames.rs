@@ -48,7 +48,7 @@ pub(super) fn call(id: u64, call: &ChildCall) -> Bytes {
 }
 
 /// What stands between the braces of a raw JSON object; `None` when that is nothing, or it is no object.
-fn members(object: Option<&[u8]>) -> Option<&[u8]> {
+pub(super) fn members(object: Option<&[u8]>) -> Option<&[u8]> {
     let inner = object?.trim_ascii().strip_prefix(b"{")?.strip_suffix(b"}")?.trim_ascii();
     (!inner.is_empty()).then_some(inner)
 }
@@ -81,7 +81,7 @@ pub(super) fn cancelled(id: u64, reason: &str) -> Bytes {
 /// The answer to the child's request `id` (raw JSON).
 pub(super) fn reply(id: &[u8], reply: &ChildReply) -> Bytes {
     let (member, value): (&[u8], _) = match reply {
-        ChildReply::Result(result) => (b",\"result\":", result),
+        ChildReply::Result(result) | ChildReply::InputRequired(result) => (b",\"result\":", result),
         ChildReply::Error(error) => (b",\"error\":", error),
     };
     let mut out = BytesMut::with_capacity(48 + id.len() + value.len());

@@ -19,7 +19,10 @@ pub(crate) fn message(line: &[u8]) {
         assert!(!is_text || memchr::memmem::find(&line, part).is_some(), "not in the line: {part:?}");
     };
     let _ = message::read(&line, |message| match message {
-        Message::Answer { reply: ChildReply::Result(bytes) | ChildReply::Error(bytes), .. } => passes(&bytes),
+        Message::Answer {
+            reply: ChildReply::Result(bytes) | ChildReply::InputRequired(bytes) | ChildReply::Error(bytes),
+            ..
+        } => passes(&bytes),
         Message::Request { id, .. } => passes(&id),
         Message::Notification { params, .. } => params.iter().for_each(|params| passes(params)),
         Message::Stray => {}

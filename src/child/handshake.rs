@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::connection::Connection;
 use super::error::{ChildError, quoted};
 use super::frames;
+use super::modern;
 use super::news;
 use super::offers::Offers;
 use super::tools::{Kind, Listing, Pages};
@@ -33,12 +34,33 @@ pub(super) struct Hello {
     pub(super) offers: Offers,
 }
 
-/// Shakes hands; each step may take `limit`.
-pub(super) async fn initialize(
+/// Gets to know the child; each step may take `limit`. One that is known to speak 2026-07-28 is asked in it at once, any
+/// other when it answers that it knows no handshake.
+pub(super) async fn greet(
     connection: &Connection,
     id: &'static str,
     limit: Duration,
+    known: &str,
 ) -> Result<Hello, ChildError> {
+    if known == modern::VERSION
+        && let Ok(hello) = modern::discover(connection, id, limit).await
+    {
+        return Ok(hello);
+    }
+    match initialize(connection, id, limit).await {
+        Err(error) if modern::knows_no_handshake(&error) => {
+            modern::discover(connection, id, limit).await.map_err(|why| match why {
+                // It is neither; what it said first is what it is about.
+                ChildError::Refused { .. } => error,
+                why => why,
+            })
+        }
+        outcome => outcome,
+    }
+}
+
+/// Shakes hands.
+async fn initialize(connection: &Connection, id: &'static str, limit: Duration) -> Result<Hello, ChildError> {
     let info = json!({"name": format!("evokore-proxy-{id}"), "version": env!("CARGO_PKG_VERSION")});
     let client = connection.client();
     let offers = client.as_ref().map(|client| client.capabilities()).unwrap_or_default();

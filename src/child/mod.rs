@@ -14,7 +14,7 @@
 //!   questions   what it asks its clients, see client
 //!   frames      what is sent
 //! remote      servers that are there already; http: the same connection over HTTP
-//! handshake   initialize and the lists; tools reads a list leniently
+//! handshake   initialize and the lists, modern what takes its place in 2026-07-28; tools reads a list leniently
 //! offers      what a child has besides tools: its lists, followed; changes: what it says to have changed
 //! ```
 //!
@@ -43,6 +43,7 @@ mod incoming;
 mod launch;
 mod logging;
 mod message;
+mod modern;
 mod news;
 mod noise;
 mod offers;

@@ -23,7 +23,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// A restart that is due within this is worth waiting for.
 const SOON: Duration = Duration::from_secs(1);
 /// No limit is longer, whatever is configured: clocks can still add it.
-const LONGEST_LIMIT: Duration = Duration::from_secs(86_400);
+pub(super) const LONGEST_LIMIT: Duration = Duration::from_secs(86_400);
 /// A message may have so many bytes at least, or a low limit for results would keep a server from saying what it offers.
 const LEAST_LINE: usize = 8 << 20;
 /// Bytes of a message around its result.
@@ -157,7 +157,9 @@ impl Server {
     pub(super) fn capped(&self, outcome: Result<ChildReply, ChildError>) -> Result<ChildReply, ChildError> {
         let (id, limit) = (self.spec.id, self.max_result as u64);
         match outcome {
-            Ok(ChildReply::Result(bytes) | ChildReply::Error(bytes)) if bytes.len() as u64 > limit => {
+            Ok(ChildReply::Result(bytes) | ChildReply::InputRequired(bytes) | ChildReply::Error(bytes))
+                if bytes.len() as u64 > limit =>
+            {
                 Err(ChildError::TooLarge { id, size: Size::Whole(bytes.len() as u64), limit })
             }
             Err(ChildError::TooLarge { size, .. }) => Err(ChildError::TooLarge { id, size, limit }),

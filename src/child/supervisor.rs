@@ -14,7 +14,7 @@ use super::boot::ChildSink;
 use super::changes::Pace;
 use super::connection::Connection;
 use super::error::{ChildError, seconds};
-use super::handshake::{Hello, initialize, list};
+use super::handshake::{Hello, greet, list};
 use super::launch::{LaunchError, Launched, Launcher};
 use super::offers;
 use super::process::Process;
@@ -256,9 +256,11 @@ async fn boot(
     let first = server.boot_timeout;
     let last = first * PATIENCE_FACTOR;
     let start = Instant::now();
+    // What it spoke last time.
+    let known = server.facts().protocol.clone();
     let work = async {
         // The limits below are the ones that count; a single request has more time than that.
-        let hello = initialize(connection, id, last * 2).await?;
+        let hello = greet(connection, id, last * 2, &known).await?;
         let page = server.list_timeout.unwrap_or(last * 2);
         Ok((hello, list(connection, id, Kind::Tools, page, context.max_list).await?))
     };

@@ -263,6 +263,13 @@ async fn send(
 fn outcome(ctx: &CallContext, reply: Result<ChildReply, ChildError>) -> Outcome {
     match reply {
         Ok(ChildReply::Result(bytes)) => Outcome::Result(bytes),
+        // Who speaks that revision answers by asking again.
+        Ok(ChildReply::InputRequired(bytes)) => match ctx.era {
+            Era::Handshake => {
+                failure("the server asks for input before it answers, which only a tool call can give it")
+            }
+            Era::Modern => Outcome::Result(bytes),
+        },
         Ok(ChildReply::Error(bytes)) => match ctx.era {
             Era::Handshake => Outcome::RawError(bytes),
             Era::Modern => Outcome::RawError(renumbered(bytes)),

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::caller::Caller;
 use super::crew::Crew;
 use super::handshake;
 use super::in_flight::{InFlight, MAX_IN_FLIGHT, Owner};
@@ -170,18 +171,23 @@ impl Front {
             Ok(call) => {
                 let cancelled = CancellationToken::new();
                 self.in_flight.begin(request.id, Owner::Call(cancelled.clone()));
-                let ctx = self.context(request.era, cancelled);
+                let ctx = self.context(request, cancelled);
                 self.crew.run(call, ctx, &self.out, &self.in_flight);
             }
         }
     }
 
-    fn context(&self, era: Era, cancelled: CancellationToken) -> CallContext {
+    fn context(&self, request: Request<'_>, cancelled: CancellationToken) -> CallContext {
+        let era = request.era;
+        let client: Arc<dyn Client> = match era {
+            Era::Handshake => Arc::new(self.peer.clone()),
+            Era::Modern => Arc::new(Caller::of(request.meta, self.out.clone())),
+        };
         CallContext {
             app: self.app.clone(),
             session: (era == Era::Handshake).then(|| self.session.clone()),
             era,
-            client: (era == Era::Handshake).then(|| Arc::new(self.peer.clone()) as Arc<dyn Client>),
+            client: Some(client),
             progress: None,
             cancelled,
         }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::calls::Era;
 use crate::calls::approval::TOKEN_KEY;
-use crate::child::Capabilities;
+use crate::child::{Capabilities, Level};
 use evokore_catalog::members::Members;
 
 /// The revision whose requests stand alone.
@@ -75,6 +75,11 @@ impl<'a> Meta<'a> {
     pub(super) fn capabilities(&self) -> Capabilities {
         let declared = self.0.last(&format!("{RESERVED}clientCapabilities"));
         declared.map(|raw| Capabilities::of(raw.get())).unwrap_or_default()
+    }
+
+    /// From which level on the client wants log messages that belong to this request.
+    pub(super) fn log_level(&self) -> Option<Level> {
+        self.text("logLevel").and_then(|name| Level::of(&name))
     }
 
     /// The client's progress token, a text or a whole number, as it came.

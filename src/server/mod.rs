@@ -5,6 +5,7 @@
 //! calls, `crew` with the tasks they run on, `peer` asks the client for what children want of it, `lane` and `handler`
 //! are rmcp's side, `notify` tells of changes.
 
+mod caller;
 mod crew;
 mod front;
 mod handler;

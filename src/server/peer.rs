@@ -131,8 +131,12 @@ impl Client for Peer {
         Some(self.shared.news.subscribe())
     }
 
+    fn level(&self) -> Option<Level> {
+        self.shared.news.borrow().level
+    }
+
     fn log(&self, server: &'static str, params: &[u8]) -> bool {
-        let from = self.shared.news.borrow().level.unwrap_or(log_message::DEFAULT);
+        let from = self.level().unwrap_or(log_message::DEFAULT);
         // Unlike requests, log messages may come before the client is ready (basic/lifecycle, Initialization).
         let frame = self.state().greeted.then(|| log_message::frame(server, params, from)).flatten();
         frame.is_none_or(|frame| self.shared.out.offer(frame))

@@ -11,10 +11,14 @@ use hyper::{Method, Request, Response, StatusCode, Uri};
 use super::address::{self, origin};
 use super::client::Client;
 use super::failure::Failure;
+use super::frame::Echo;
 use super::session::Ticket;
+use crate::child::modern;
 
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// Redirects that are followed, one after the other.
 const MAX_REDIRECTS: usize = 5;
@@ -36,8 +40,8 @@ impl fmt::Debug for Endpoint {
 /// One request.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ask<'a> {
-    /// Says something.
-    Post(&'a Bytes),
+    /// Says something; a request of 2026-07-28 in its headers, too.
+    Post(&'a Bytes, Option<&'a Echo>),
     /// Asks for a stream of what the server has to say, after the event of this id.
     Listen(Option<&'a str>),
     /// Ends the session.
@@ -95,7 +99,7 @@ impl Endpoint {
 
     fn request(&self, ask: Ask<'_>, ticket: &Ticket, url: &Uri) -> Request<Full<Bytes>> {
         let (method, accept, body) = match ask {
-            Ask::Post(frame) => (Method::POST, "application/json, text/event-stream", frame.clone()),
+            Ask::Post(frame, _) => (Method::POST, "application/json, text/event-stream", frame.clone()),
             Ask::Listen(_) => (Method::GET, "text/event-stream", Bytes::new()),
             Ask::Leave => (Method::DELETE, "*/*", Bytes::new()),
         };
@@ -106,13 +110,21 @@ impl Endpoint {
         headers.insert(USER_AGENT, HeaderValue::from_static(concat!("evokore/", env!("CARGO_PKG_VERSION"))));
         headers.extend(self.headers.clone());
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
-        if let Ask::Post(_) = ask {
+        if let Ask::Post(..) = ask {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
         if let Ask::Listen(Some(last)) = ask
             && let Ok(last) = HeaderValue::from_str(last)
         {
             headers.insert(LAST_EVENT, last);
+        }
+        if let Ask::Post(_, Some(echo)) = ask {
+            headers.insert(VERSION, HeaderValue::from_static(modern::VERSION));
+            headers.insert(METHOD, echo.method.clone());
+            if let Some(name) = &echo.name {
+                headers.insert(NAME, name.clone());
+            }
+            return request;
         }
         for (name, value) in [(SESSION, &ticket.id), (VERSION, &ticket.version)] {
             if let Some(value) = value {

@@ -68,7 +68,7 @@ impl Link {
     }
 
     async fn post(&self, ticket: &Ticket, head: &Head, frame: &Bytes) -> Result<(), Failure> {
-        let (parts, body) = self.endpoint.send(Ask::Post(frame), ticket).await?.into_parts();
+        let (parts, body) = self.endpoint.send(Ask::Post(frame, head.modern.as_ref()), ticket).await?.into_parts();
         if !parts.status.is_success() {
             return self.refused(&parts, body, ticket, head).await;
         }
@@ -185,7 +185,7 @@ impl Link {
             return Ok(());
         }
         let hello = self.session.hello().ok_or(Failure::SessionGone)?;
-        let response = self.endpoint.send(Ask::Post(&hello), &Ticket::default()).await?;
+        let response = self.endpoint.send(Ask::Post(&hello, None), &Ticket::default()).await?;
         let (headers, answer) = self.one_message(response).await?;
         self.session.agree(headers.get(SESSION).cloned(), &answer);
         if self.session.ticket().generation == ticket.generation {

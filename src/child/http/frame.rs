@@ -2,7 +2,11 @@
 
 use std::borrow::Cow;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::header::HeaderValue;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 /// What follows makes sense only after it.
@@ -26,6 +30,17 @@ pub(super) enum Frame {
 pub(super) struct Head {
     pub(super) id: u64,
     pub(super) method: String,
+    /// The headers that 2026-07-28 has repeat what the body says, if the request is of that revision.
+    pub(super) modern: Option<Echo>,
+}
+
+/// What a server of 2026-07-28 compares with the body (basic/transports/streamable-http, Standard Headers).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Echo {
+    /// `Mcp-Method`.
+    pub(super) method: HeaderValue,
+    /// `Mcp-Name`: the tool or prompt, or the resource's URI.
+    pub(super) name: Option<HeaderValue>,
 }
 
 impl Head {
@@ -37,6 +52,44 @@ impl Head {
     pub(super) fn is_idempotent(&self) -> bool {
         self.method != "tools/call"
     }
+}
+
+impl Echo {
+    /// What is repeated of a request, if its `_meta` says that it is of 2026-07-28.
+    fn of(method: &str, params: Option<&RawValue>) -> Option<Echo> {
+        #[derive(Deserialize)]
+        struct Params<'a> {
+            #[serde(borrow)]
+            name: Option<&'a RawValue>,
+            #[serde(borrow)]
+            uri: Option<&'a RawValue>,
+            #[serde(rename = "_meta")]
+            meta: Option<Meta>,
+        }
+        #[derive(Deserialize)]
+        struct Meta {
+            #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
+            version: Option<IgnoredAny>,
+        }
+        let params: Params<'_> = serde_json::from_str(params?.get()).ok()?;
+        params.meta?.version?;
+        let name = match method {
+            "tools/call" | "prompts/get" => params.name,
+            "resources/read" => params.uri,
+            _ => None,
+        };
+        let name = name.and_then(|name| serde_json::from_str::<String>(name.get()).ok());
+        let name = name.and_then(|name| HeaderValue::from_str(&plain(&name)).ok());
+        Some(Echo { method: HeaderValue::from_str(method).ok()?, name })
+    }
+}
+
+/// A text as a header may carry it: as it is, or in Base64 between marks (Value Encoding).
+fn plain(text: &str) -> Cow<'_, str> {
+    let is_plain = text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
+        && text.trim() == text
+        && !text.starts_with("=?base64?");
+    if is_plain { text.into() } else { format!("=?base64?{}?=", STANDARD.encode(text)).into() }
 }
 
 impl Frame {
@@ -58,7 +111,9 @@ impl Frame {
         // What is neither a request nor a notification carries an id of the server's making.
         let Ok(raw) = serde_json::from_slice::<Raw<'_>>(frame) else { return Frame::Aside };
         match (raw.id, raw.method.as_deref()) {
-            (Some(id), Some(method)) => Frame::Request(Head { id, method: method.to_owned() }),
+            (Some(id), Some(method)) => {
+                Frame::Request(Head { id, method: method.to_owned(), modern: Echo::of(method, raw.params) })
+            }
             (None, Some(INITIALIZED)) => Frame::Initialized,
             (None, Some("notifications/cancelled")) => {
                 let cancelled = raw.params.and_then(|params| serde_json::from_str::<Cancelled>(params.get()).ok());
@@ -80,11 +135,32 @@ mod tests {
         let request = frames::request(7, "tools/list", "{}");
         let Frame::Request(head) = Frame::read(&request) else { panic!("{request:?}") };
         assert_eq!((head.id, head.method.as_str(), head.is_idempotent()), (7, "tools/list", true));
+        assert_eq!(head.modern, None, "the handshake era knows no such headers");
         assert_eq!(Frame::read(&frames::notification(INITIALIZED)), Frame::Initialized);
         assert_eq!(Frame::read(&frames::cancelled(9, "why")), Frame::Cancelled(9));
         let reply = ChildReply::Result("{}".into());
         for answer in [frames::reply(b"\"s\"", &reply), frames::reply(b"3", &reply)] {
             assert_eq!(Frame::read(&answer), Frame::Aside);
+        }
+    }
+
+    #[test]
+    fn requests_of_2026_07_28_are_repeated_in_headers() {
+        let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+        for (method, params, name) in [
+            ("tools/list", String::new(), None),
+            ("tools/call", r#""name":"a b","uri":"u","#.to_owned(), Some("a b")),
+            ("tools/call", r#""name":"\u00e9","#.to_owned(), Some("=?base64?w6k=?=")),
+            ("tools/call", r#""name":" a","#.to_owned(), Some("=?base64?IGE=?=")),
+            ("tools/call", r#""name":"=?base64?","#.to_owned(), Some("=?base64?PT9iYXNlNjQ/?=")),
+            ("resources/read", r#""name":"n","uri":"a://b","#.to_owned(), Some("a://b")),
+        ] {
+            let frame = frames::request(1, method, &format!("{{{params}{meta}}}"));
+            let Frame::Request(Head { modern: Some(echo), .. }) = Frame::read(&frame) else { panic!("{frame:?}") };
+            assert_eq!(
+                (echo.method.to_str().ok(), echo.name.as_ref().and_then(|name| name.to_str().ok())),
+                (Some(method), name)
+            );
         }
     }
 }

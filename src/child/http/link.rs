@@ -102,6 +102,8 @@ impl Link {
                 self.aside(frame).await;
                 self.listen_anew();
             }
+            // 2026-07-28: who ends the stream of an answer takes the request back.
+            Frame::Cancelled(id) if self.shared.is_modern() => self.drop_request(id),
             Frame::Cancelled(id) => self.spawn_aside(frame, Some(id), tasks),
             Frame::Aside => self.spawn_aside(frame, None, tasks),
         }
@@ -144,17 +146,24 @@ impl Link {
         tasks.spawn(async move {
             link.aside(frame).await;
             // The answer is not to come any more: its stream need not be kept open.
-            if let Some(task) = cancels.and_then(|id| link.running().remove(&id)) {
-                task.abort();
+            if let Some(id) = cancels {
+                link.drop_request(id);
             }
             drop(slot);
         });
     }
 
+    /// Does not wait for the answer to request `id` any more.
+    fn drop_request(&self, id: u64) {
+        if let Some(task) = self.running().remove(&id) {
+            task.abort();
+        }
+    }
+
     /// Posts what needs no answer. That it is lost shows in what is asked next.
     pub(super) async fn aside(&self, frame: Bytes) {
         let ticket = self.session.ticket();
-        let _ = timeout(ASIDE, self.endpoint.send(Ask::Post(&frame), &ticket)).await;
+        let _ = timeout(ASIDE, self.endpoint.send(Ask::Post(&frame, None), &ticket)).await;
     }
 
     /// Listens for what the server says unasked, in the session of this moment.

@@ -1,4 +1,4 @@
-//! Child servers over HTTP (Streamable HTTP of 2025-03-26 to 2025-11-25).
+//! Child servers over HTTP (Streamable HTTP of 2025-03-26 to 2026-07-28).
 //!
 //! The connection is the same as over pipes; only how frames leave and messages come differs:
 //!

@@ -14,6 +14,7 @@ use evokore_catalog::server::{ServerSpec, Transport};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::process::has_python;
 use super::scripted::{no_sink, spec, to};
@@ -88,7 +89,7 @@ impl Near {
             ChildReply::Result(bytes) => {
                 Ok(serde_json::from_slice::<Value>(&bytes).unwrap()["structuredContent"].clone())
             }
-            ChildReply::Error(bytes) => panic!("{bytes:?}"),
+            ChildReply::InputRequired(bytes) | ChildReply::Error(bytes) => panic!("{bytes:?}"),
         }
     }
 
@@ -145,6 +146,31 @@ async fn posts_and_is_answered_in_json_or_as_a_stream() {
             assert_eq!(agreed, if n == 0 { (None, None) } else { (Some("s1"), Some("2025-11-25")) });
         }
     }
+}
+
+#[tokio::test]
+async fn a_server_without_handshake_and_sessions_is_told_everything_in_headers() {
+    let Some(server) = Server::start(&["stateless"]) else { return };
+    let near = Near::to(&server.url());
+    assert_eq!(near.call("echo", json!({"n": 1})).await.unwrap(), json!({"n": 1}));
+    let status = near.status();
+    assert_eq!((status.registered_tools, status.protocol.as_str()), (5, "2026-07-28"), "{status:?}");
+    // A call is taken back by the end of its stream, not by a notification.
+    let call = ChildCall { cancelled: CancellationToken::new(), ..to("wait") };
+    let (children, cancelled) = (near.children.clone(), call.cancelled.clone());
+    let waiting = tokio::spawn(async move { children.call(0, call).await });
+    while count(&near.requests().await, "POST", Some("tools/call")) < 3 {}
+    cancelled.cancel();
+    assert!(timeout(LONG, waiting).await.unwrap().unwrap().is_err());
+    let requests = loop {
+        let requests = near.requests().await;
+        if count(&requests, "closed", None) == 1 {
+            break requests;
+        }
+        sleep(Duration::from_millis(5)).await;
+    };
+    assert_eq!(count(&requests, "POST", Some("notifications/cancelled")), 0);
+    assert_eq!(count(&requests, "GET", None) + count(&requests, "DELETE", None), 0);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use super::{Sandbox, Session, Streams, hello, text};
 const ALL: &str = r#"{"elicitation":{},"sampling":{},"roots":{"listChanged":true},"vendor":{}}"#;
 
 /// A session whose client declares `capabilities`, with a child that asks.
-fn with_child(name: &str, capabilities: &str, habits: &[&str]) -> Option<(Sandbox, Session)> {
+pub(super) fn with_child(name: &str, capabilities: &str, habits: &[&str]) -> Option<(Sandbox, Session)> {
     let mut sandbox = Sandbox::new(name);
     if !sandbox.with_fs_server_that(habits) {
         return None;
@@ -30,7 +30,7 @@ fn have_asked(session: &mut Session, arguments: Value) -> u64 {
 }
 
 /// The next request for the client.
-fn asked(session: &mut Session) -> Value {
+pub(super) fn asked(session: &mut Session) -> Value {
     loop {
         let message = session.next(super::LONG).expect("a request");
         if message.get("method").is_some() && message.get("id").is_some() {

@@ -21,6 +21,7 @@ mod logs;
 mod odd;
 mod offers;
 mod results;
+mod rounds;
 mod servers;
 mod streams;
 mod subscriptions;

@@ -24,6 +24,8 @@
   library      has resources, templates, prompts and completions, and tools about them: `publish` adds one of each and
                says a hundred times of each list that it has changed; `touch` says twice that the resource `uri` has;
                `seen` tells how often each method was asked, and with which parameters last
+  modern       speaks nothing but 2026-07-28; has a tool `needs` that asks for a name as long as it has none, and for its
+               argument `method` instead of a form if that is given
   secret=TEXT  nothing: a secret among the arguments
 
 Tool `about` tells about the process, `echo` gives its arguments back, `huge` as many megabytes as asked for.
@@ -93,6 +95,7 @@ def tools():
     more = ["progress", "wait", "grow", "nap"] + GROWN if "more" in HABITS else []
     more += ["ask"] if "asks" in HABITS else []
     more += ["log"] if "logs" in HABITS else []
+    more += ["needs"] if "modern" in HABITS else []
     hints = {"annotations": {"readOnlyHint": True}} if "harmless" in HABITS else {}
     names = ["about", "echo", "huge"] + library + more
     return [{"name": name, "inputSchema": {"type": "object"}, **hints} for name in names]
@@ -191,6 +194,32 @@ def call(name, arguments, grandchild):
     return {"content": [{"type": "text", "text": json.dumps(arguments, ensure_ascii=False)}]}
 
 
+PREFIX = "io.modelcontextprotocol/"
+
+
+def modern(message, method, params):
+    """What a server that speaks nothing but 2026-07-28 says before it deals with a request; None if nothing."""
+    meta = params.get("_meta", {})
+    CLIENT["capabilities"] = meta.get(PREFIX + "clientCapabilities", CLIENT["capabilities"])
+    if method == "initialize" or meta.get(PREFIX + "protocolVersion") != "2026-07-28":
+        return {"error": {"code": -32022 if method == "initialize" else -32602, "message": "2026-07-28 only"}}
+    if method == "server/discover":
+        server = {PREFIX + "serverInfo": {"name": "test", "version": "1"}}
+        return {"result": {"supportedVersions": ["2026-07-28"], "capabilities": capabilities(), "_meta": server}}
+    if method == "subscriptions/listen":
+        note = {"notifications": params["notifications"], "_meta": {PREFIX + "subscriptionId": message["id"]}}
+        send({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": note})
+        return {}
+    if params.get("name") == "needs" and "inputResponses" not in params:
+        method = params.get("arguments", {}).get("method", "elicitation/create")
+        request = {"method": method, "params": {"message": "name?", "requestedSchema": {"type": "object"}}}
+        return {"result": {"resultType": "input_required", "inputRequests": {"name": request}, "requestState": "st"}}
+    if params.get("name") == "needs":
+        given = {"answers": params["inputResponses"], "state": params.get("requestState")}
+        return {"result": {"resultType": "complete", "content": [], "structuredContent": given}}
+    return None
+
+
 def ask(method, params=None, leave=False, regret=False):
     """Asks the client; what comes before the answer is dealt with later."""
     id = "%s %d" % (method, ask.asked)
@@ -257,6 +286,11 @@ def main():
         if members is not None:
             sys.stdout.buffer.write(b'{"jsonrpc":"2.0","id":%d,%s}\n' % (message["id"], members))
             sys.stdout.buffer.flush()
+            continue
+        said = modern(message, method, params) if "modern" in HABITS else None
+        if said is not None:
+            if said:
+                send({"jsonrpc": "2.0", "id": message["id"], **said})
             continue
         if method == "initialize":
             CLIENT["capabilities"] = params["capabilities"]

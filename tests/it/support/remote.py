@@ -16,6 +16,7 @@ one habit:
   to=URL         redirects every POST there
   farewell=FILE  writes FILE when its session is ended: the request that did it
   old            speaks HTTP+SSE of 2024-11-05 at /sse
+  stateless      speaks nothing but 2026-07-28, and compares the headers with what it is asked
   tls=FOLDER     speaks TLS with FOLDER/cert.pem and FOLDER/key.pem
 
 Tool `echo` gives its arguments back, `requests` what has been asked so far, `wait` never answers, `progress` reports
@@ -37,6 +38,7 @@ REQUESTS = []
 STREAMS = []
 SEEN = {"calls": 0, "sessions": 0, "grown": False}
 REST = {}
+PREFIX = "io.modelcontextprotocol/"
 
 
 def tools():
@@ -108,7 +110,18 @@ class Handler(BaseHTTPRequestHandler):
             if "id" in message and "method" in message:
                 self.old(message)
             return None
-        return self.modern(message)
+        return self.stateless(message) if "stateless" in HABITS else self.modern(message)
+
+    def stateless(self, message):
+        method, params = message.get("method"), message.get("params") or {}
+        meta = params.get("_meta") or {}
+        name = {"tools/call": params.get("name")}.get(method)
+        said = [self.headers.get("MCP-Protocol-Version"), self.headers.get("Mcp-Method"), self.headers.get("Mcp-Name")]
+        if said != [meta.get(PREFIX + "protocolVersion", "?"), method, name] or "Mcp-Session-Id" in self.headers:
+            error = {"code": -32020, "message": "HeaderMismatch: %s" % said}
+            answer = {"jsonrpc": "2.0", "id": message.get("id"), "error": error}
+            return self.answer(400, json.dumps(answer).encode())
+        return self.give(message)
 
     def modern(self, message):
         method, session = message.get("method"), self.headers.get("Mcp-Session-Id")
@@ -175,6 +188,9 @@ class Handler(BaseHTTPRequestHandler):
             capabilities = {"tools": {"listChanged": True}}
             version = params["protocolVersion"]
             return {"protocolVersion": version, "capabilities": capabilities, "serverInfo": {"name": "remote", "version": "1"}}
+        if method == "server/discover":
+            meta = {PREFIX + "serverInfo": {"name": "remote", "version": "1"}}
+            return {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "_meta": meta}
         if method == "tools/list":
             return {"tools": tools()}
         if params.get("name") == "requests":
