@@ -141,6 +141,12 @@ fn process(sandbox: &Sandbox, part: &str) -> Option<rustix::process::Pid> {
     rustix::process::Pid::from_raw(line.split(' ').next()?.parse().ok()?)
 }
 
+/// `postgres` asks its database for its resources, and there is none.
+fn notes_are_due(id: &str, server: &Value) -> bool {
+    let notes = server["notes"].as_array().expect("a list of notes");
+    id == "postgres" && notes.len() == 1 && notes[0].as_str().is_some_and(|note| note.contains("ECONNREFUSED"))
+}
+
 const AT_ONCE: &str = "#!/bin/sh\nexec \"$@\"\n";
 
 #[tokio::test]
@@ -168,8 +174,9 @@ async fn each_is_listed_as_it_is_answers_and_dies_alone() {
                 problems.push(format!("{id}: not in the list as the server has it: {tool}"));
             }
         }
-        let odd = ["skippedTools", "notes", "noiseLines", "strayMessages", "reason"];
-        if odd.iter().any(|key| server.get(key).is_some()) || server["restarts"] != 0 {
+        let odd = ["skippedTools", "noiseLines", "strayMessages", "reason"];
+        let has_notes = server.get("notes").is_some() && !notes_are_due(id, server);
+        if odd.iter().any(|key| server.get(key).is_some()) || has_notes || server["restarts"] != 0 {
             problems.push(format!("{id}: {server}"));
         }
     }
