@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evokore_catalog::permission::Policy;
-use evokore_catalog::server::{Boot, LockKind, RateLimit, ServerSpec, ToolRule, Transport};
+use evokore_catalog::server::{Boot, LockKind, OAuth, RateLimit, ServerSpec, ToolRule, Transport};
 use evokore_catalog::skill::SkillEntry;
 
 use crate::budgets;
@@ -176,6 +176,12 @@ fn spec(server: &Server, locks: &[Lock]) -> ServerSpec {
         tools: leak_all(server.tools.iter().map(rule)),
         inherit_env: texts(&server.inherit_env),
         env_file: server.env_file.as_deref().map(leak),
+        oauth: OAuth {
+            client_id: server.oauth.client_id.as_deref().map(leak),
+            client_secret: server.oauth.client_secret.as_deref().map(leak),
+            scopes: texts(&server.oauth.scopes),
+            redirect_port: server.oauth.redirect_port,
+        },
         rate_limit: server.rate_limit.as_ref().map(|limit| RateLimit {
             server: limit.server,
             tools: leak_all(limit.tools.iter().map(|(tool, rate)| (leak(&tool.value), *rate))),

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use evokore_catalog::server::{ServerSpec, Transport};
+use evokore_catalog::server::{OAuth, ServerSpec, Transport};
 use evokore_catalog::template::{self, TemplateError};
 
-use super::remote::Remote;
+use super::remote::{Login, Remote};
 
 /// A command, ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +70,11 @@ pub(super) fn resolve(
             let headers =
                 headers.map(|(name, value)| Ok(((*name).to_owned(), texts.expand(&format!("headers.{name}"), value)?)));
             let headers = headers.collect::<Result<_, _>>()?;
-            Target::Remote(Remote { url, headers })
+            let OAuth { client_id, client_secret, scopes, redirect_port } = spec.oauth;
+            let client_id = client_id.map(|id| texts.expand("oauth.clientId", id)).transpose()?;
+            let client_secret = client_secret.map(|secret| texts.expand("oauth.clientSecret", secret)).transpose()?;
+            let login = Login { client_id, client_secret, scopes, redirect_port };
+            Target::Remote(Remote { id: spec.id, url, headers, login })
         }
         Transport::Stdio { command, args, env, cwd } => {
             let program = texts.expand_path("command", command)?;

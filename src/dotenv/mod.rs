@@ -132,7 +132,8 @@ pub(crate) fn is_configured(name: &str) -> bool {
                 args.iter().copied().chain(env).chain([command]).chain(cwd).any(|text| holds(&text))
             }
             Transport::Http { url, headers } => {
-                headers.iter().map(|(_, value)| *value).chain([url]).any(|text| holds(&text))
+                let login = server.oauth.client_id.into_iter().chain(server.oauth.client_secret);
+                headers.iter().map(|(_, value)| *value).chain([url]).chain(login).any(|text| holds(&text))
             }
         };
         named || server.inherit_env.contains(&name)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evokore_catalog::server::{Boot, LockKind, Rate, RateLimit, ServerSpec, Transport};
+use evokore_catalog::server::{Boot, LockKind, OAuth, Rate, RateLimit, ServerSpec, Transport};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -123,6 +123,10 @@ pub(super) fn server(spec: &ServerSpec) -> Value {
             put("type", json!("http"));
             put("url", json!(redact::url(url)));
             put("headers", json!(values(headers)));
+            if spec.oauth != OAuth::ABSENT {
+                let OAuth { client_id, scopes, redirect_port, .. } = spec.oauth;
+                put("oauth", json!({ "clientId": client_id, "scopes": scopes, "redirectPort": redirect_port }));
+            }
         }
     }
     if !spec.inherit_env.is_empty() {

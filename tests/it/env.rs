@@ -74,7 +74,10 @@ fn of_servers() -> Vec<(&'static str, String, String)> {
                 let env = env.iter().map(|(_, value)| *value);
                 args.iter().copied().chain(env).chain([command]).chain(cwd).collect()
             }
-            Transport::Http { url, headers } => headers.iter().map(|(_, value)| *value).chain([url]).collect(),
+            Transport::Http { url, headers } => {
+                let login = server.oauth.client_id.into_iter().chain(server.oauth.client_secret);
+                headers.iter().map(|(_, value)| *value).chain([url]).chain(login).collect()
+            }
         };
         for placeholder in texts.iter().flat_map(|text| text.split("${").skip(1)) {
             let inner = placeholder.split('}').next().unwrap_or_default();

@@ -27,6 +27,8 @@ pub struct ServerSpec {
     pub inherit_env: &'static [&'static str],
     /// A file in the format of `.env` whose variables the child gets, below those of its own `env`.
     pub env_file: Option<&'static str>,
+    /// What a login at a server over HTTP needs.
+    pub oauth: OAuth,
     /// How often its tools may be called.
     pub rate_limit: Option<RateLimit>,
     /// What is known of its tools at build time.
@@ -49,6 +51,7 @@ impl ServerSpec {
         tools: &[],
         inherit_env: &[],
         env_file: None,
+        oauth: OAuth::ABSENT,
         rate_limit: None,
         lock: LockKind::None,
         description: "",
@@ -114,6 +117,24 @@ pub enum Transport {
         /// Request headers.
         headers: &'static [(&'static str, &'static str)],
     },
+}
+
+/// What a login at a server over HTTP needs that is not found out by itself. Texts may hold placeholders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OAuth {
+    /// How the authorization server knows us; `None` to register there.
+    pub client_id: Option<&'static str>,
+    /// What we prove that with.
+    pub client_secret: Option<&'static str>,
+    /// What to ask for; none for what the server says.
+    pub scopes: &'static [&'static str],
+    /// Port of this machine that the browser comes back to; `None` for any.
+    pub redirect_port: Option<u16>,
+}
+
+impl OAuth {
+    /// What holds where nothing is written.
+    pub const ABSENT: OAuth = OAuth { client_id: None, client_secret: None, scopes: &[], redirect_port: None };
 }
 
 /// How often the tools of a server may be called: a call needs a token of its tool's bucket and of the server's.

@@ -27,7 +27,7 @@ const OF_OTHERS: &[(&str, &str)] = &[
     ("icon", DELETE),
     ("includeTools", WITHHOLD),
     ("name", "the server is called by its id"),
-    ("oauth", "put the header into `headers`, with the secret as `${NAME}`"),
+    ("oauth", "the key takes an object, such as {\"clientId\": \"…\"}; mostly none is needed for `evokore login`"),
     ("options", WITHHOLD),
     ("settings", DELETE),
     ("source", DELETE),

@@ -4,6 +4,7 @@ mod discovery;
 mod foreign;
 mod inherit;
 mod limits;
+mod oauth;
 mod placeholder;
 mod rate_limit;
 mod server;
@@ -16,6 +17,7 @@ use crate::problem::{Problem, Severity};
 use crate::source::Source;
 
 pub use discovery::{DEFAULT, Discovery, Profile, Visible};
+pub use oauth::OAuth;
 pub use rate_limit::RateLimit;
 pub use server::{Server, Transport};
 pub use tool_rules::ToolRule;

@@ -3,6 +3,7 @@
 use evokore_catalog::server::{Boot, Limits};
 use jsonc_parser::ast::{ObjectProp, Value};
 
+use super::oauth::{self, OAuth};
 use super::rate_limit::{self, RateLimit};
 use super::tool_rules::{self, ToolRule};
 use super::{foreign, inherit, limits, placeholder};
@@ -34,6 +35,8 @@ pub struct Server {
     pub inherit_env: Vec<String>,
     /// `envFile`.
     pub env_file: Option<String>,
+    /// `oauth`; counts for a server with a `url`.
+    pub oauth: OAuth,
     /// `rateLimit`.
     pub rate_limit: Option<RateLimit>,
     /// `description`.
@@ -90,6 +93,7 @@ const KEYS: &[&str] = &[
     "tools",
     "inheritEnv",
     "envFile",
+    "oauth",
     "rateLimit",
     "description",
 ];
@@ -128,6 +132,7 @@ pub(super) fn read(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> Option<Se
         tools: Vec::new(),
         inherit_env: Vec::new(),
         env_file: None,
+        oauth: OAuth::default(),
         rate_limit: None,
         description: String::new(),
     };
@@ -207,6 +212,8 @@ fn other_member(
             file.iter().for_each(|file| placeholder::check(reader, &what, file));
             server.env_file = file.map(|file| file.value);
         }
+        // A flag is another program's.
+        "oauth" if matches!(value, Value::Object(_)) => server.oauth = oauth::read(reader, place, value),
         "rateLimit" => server.rate_limit = rate_limit::read(reader, place, value),
         "description" => server.description = reader.text(&what, value).map_or_else(String::new, |text| text.value),
         _ => match foreign::hint(key) {

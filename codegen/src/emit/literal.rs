@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use evokore_catalog::permission::{Access, Policy, Role};
 use evokore_catalog::profile::{ProfileEntry, Visibility};
-use evokore_catalog::server::{Rate, RateLimit, ServerSpec, ToolRule, Transport};
+use evokore_catalog::server::{OAuth, Rate, RateLimit, ServerSpec, ToolRule, Transport};
 use evokore_catalog::skill::{CodeBlock, NextStep};
 use evokore_catalog::tool::{Annotations, Source, Span};
 
@@ -139,6 +139,7 @@ impl Literal for ServerSpec {
             ("tools", slice(self.tools)),
             ("inherit_env", slice(self.inherit_env)),
             ("env_file", format!("{:?}", self.env_file)),
+            ("oauth", self.oauth.literal()),
             ("rate_limit", self.rate_limit.literal()),
             ("lock", path("server::LockKind", self.lock)),
             ("description", format!("{:?}", self.description)),
@@ -157,6 +158,18 @@ impl Literal for ToolRule {
 impl Literal for Rate {
     fn literal(&self) -> String {
         path("server", self)
+    }
+}
+
+impl Literal for OAuth {
+    fn literal(&self) -> String {
+        format!(
+            "::evokore_catalog::server::OAuth {{ client_id: {:?}, client_secret: {:?}, scopes: {}, redirect_port: {:?} }}",
+            self.client_id,
+            self.client_secret,
+            slice(self.scopes),
+            self.redirect_port,
+        )
     }
 }
 

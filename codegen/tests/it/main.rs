@@ -16,6 +16,7 @@ mod locks;
 mod natives;
 mod policy;
 mod profiles;
+mod oauth;
 mod rate_limits;
 mod skills;
 mod support;
