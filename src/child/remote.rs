@@ -4,16 +4,47 @@
 use std::sync::OnceLock;
 
 #[cfg(feature = "http")]
-use super::http::{self, Client, Endpoint};
+use super::http::{self, Client};
 use super::launch::{LaunchError, Launched};
+#[cfg(feature = "http")]
+use super::resolve::{Target, resolve};
 use super::settings::ChildSettings;
+#[cfg(feature = "http")]
+use crate::state;
+#[cfg(feature = "http")]
+use evokore_catalog::server::ServerSpec;
 
 /// A server's address, and what each request to it carries.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Remote {
+    pub(super) id: &'static str,
     pub(super) url: String,
     /// Secrets.
     pub(super) headers: Vec<(String, String)>,
+    pub(super) login: Login,
+}
+
+/// What a login there needs that is not found out.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Login {
+    pub(super) client_id: Option<String>,
+    /// A secret.
+    pub(super) client_secret: Option<String>,
+    pub(super) scopes: &'static [&'static str],
+    pub(super) redirect_port: Option<u16>,
+}
+
+/// The server of `spec`.
+///
+/// # Errors
+/// It is none of these, or a variable is missing.
+#[cfg(feature = "http")]
+pub(super) fn of(spec: &ServerSpec, settings: &ChildSettings) -> Result<Remote, String> {
+    match resolve(spec, &*settings.lookup, &settings.base) {
+        Ok(Target::Remote(remote)) => Ok(remote),
+        Ok(Target::Command(_)) => Err("it is started by a `command`, and is not reached at a `url`".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// Reaches the servers of a process, with one client that is made for the first of them.
@@ -33,7 +64,8 @@ impl Remotes {
     /// The server at `remote`; nothing is sent yet.
     pub(super) fn reach(&self, remote: &Remote) -> Result<Launched, LaunchError> {
         let client = self.client.get_or_init(|| Client::new(self.lookup.clone())).clone();
-        let endpoint = Endpoint::new(&remote.url, &remote.headers, client).map_err(LaunchError::Never)?;
+        let home = state::home(&*self.lookup);
+        let endpoint = http::endpoint(remote, client, home.as_deref()).map_err(LaunchError::Never)?;
         Ok(http::launched(endpoint))
     }
 }

@@ -47,6 +47,12 @@ pub(crate) enum Command {
     /// Show, approve or deny calls that wait for a person
     #[command(after_help = APPROVALS_EXAMPLES)]
     Approvals(ApprovalsArguments),
+    /// Log in to a child server over HTTP, in a browser
+    #[command(after_help = LOGIN_EXAMPLES)]
+    Login(ServerArguments),
+    /// Forget the login at a child server
+    #[command(after_help = "Example:\n  evokore logout linear")]
+    Logout(ServerArguments),
     /// Check the configuration, the environment and every child server
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArguments),
@@ -195,6 +201,21 @@ pub(crate) enum ApprovalsCommand {
         /// ID of the request; its first four digits are enough
         id: String,
     },
+}
+
+const LOGIN_EXAMPLES: &str = "\
+For servers with a `url` that want to know who asks and whose `headers` do not say it. Prints an address, opens it in a
+browser when stderr is a terminal, and keeps what comes back in ~/.evokore/tokens, for you alone. It is renewed by itself.
+
+Example:
+  evokore login linear";
+
+/// `evokore login` and `evokore logout`.
+#[derive(Debug, Args)]
+pub(crate) struct ServerArguments {
+    /// Id of the server
+    #[arg(value_name = "SERVER")]
+    pub(crate) server: String,
 }
 
 const DOCTOR_EXAMPLES: &str = "\

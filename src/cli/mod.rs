@@ -9,6 +9,7 @@ mod doctor;
 mod import;
 mod init;
 mod live;
+mod login;
 mod output;
 mod process;
 mod profile;
@@ -101,6 +102,8 @@ fn command(arguments: Vec<OsString>) -> Result<Exit, Failure> {
         Command::Search(arguments) => search::run(arguments, out),
         Command::Call(arguments) => call::run(arguments, out),
         Command::Approvals(arguments) => approvals::run(arguments, out),
+        Command::Login(arguments) => login::run(arguments, out),
+        Command::Logout(arguments) => login::logout(arguments, out),
         Command::Doctor(arguments) => doctor::run(arguments, &loaded, out),
         Command::Init(arguments) => init::run(arguments, out),
         Command::Import(arguments) => import::run(arguments, out),

@@ -42,7 +42,8 @@ pub(super) fn read(reader: &mut Reader<'_>, place: &str, value: &Value<'_>) -> O
             }
             "scopes" => {
                 let scopes = reader.texts(&member, &property.value).unwrap_or_default();
-                oauth.scopes = scopes.into_iter().filter(|scope| is_scope(reader, &member, scope)).map(|s| s.value).collect();
+                oauth.scopes =
+                    scopes.into_iter().filter(|scope| is_scope(reader, &member, scope)).map(|s| s.value).collect();
             }
             "redirectPort" | "callbackPort" => oauth.redirect_port = port(reader, &member, &property.value),
             _ => {

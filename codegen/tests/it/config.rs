@@ -176,7 +176,7 @@ fn keys() {
               |
             6 |     "fs": { "comand": "files", "arg": [], "autoApprove": [], "options": {}, "disabledTools": [], "wall": 1 },
               |                                                                                                  ^^^^^^
-            hint: keys read here: command, args, env, cwd, type, transport, url, headers, disabled, enabled, optional, boot, bootTimeoutMs, listTimeoutMs, callTimeoutMs, timeout, idleTimeoutMs, cooldownMs, maxInFlight, maxResultBytes, maxResultTokens, tools, inheritEnv, envFile, rateLimit, description
+            hint: keys read here: command, args, env, cwd, type, transport, url, headers, disabled, enabled, optional, boot, bootTimeoutMs, listTimeoutMs, callTimeoutMs, timeout, idleTimeoutMs, cooldownMs, maxInFlight, maxResultBytes, maxResultTokens, tools, inheritEnv, envFile, oauth, rateLimit, description
 
             note: `timeout` of server `git` is 600 milliseconds, which few servers keep
               --> mcp.config.json:7:57

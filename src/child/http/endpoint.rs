@@ -9,6 +9,7 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, 
 use hyper::{Method, Request, Response, StatusCode, Uri};
 
 use super::address::{self, origin};
+use super::auth::{Access, NoAccess};
 use super::client::Client;
 use super::failure::Failure;
 use super::frame::Echo;
@@ -28,6 +29,8 @@ pub(in crate::child) struct Endpoint {
     pub(super) url: Uri,
     pub(super) headers: HeaderMap,
     pub(super) client: Client,
+    /// The token of a login, where `headers` do not say who asks.
+    access: Option<Access>,
 }
 
 impl fmt::Debug for Endpoint {
@@ -70,14 +73,47 @@ impl Endpoint {
             value.set_sensitive(true);
             own.append(key, value);
         }
-        Ok(Endpoint { url, headers: own, client })
+        Ok(Endpoint { url, headers: own, client, access: None })
     }
 
-    /// Sends a request, and follows redirects that stay within the origin.
+    /// The same with the token of a login, unless its own headers say who asks.
+    pub(super) fn with_access(mut self, access: Access) -> Endpoint {
+        self.access = Some(access).filter(|_| !self.has_credentials());
+        self
+    }
+
+    /// Sends a request. If the server does not take the token of a login, it is renewed and the request made again.
     pub(super) async fn send(&self, ask: Ask<'_>, ticket: &Ticket) -> Result<Response<Incoming>, Failure> {
+        let Some(access) = &self.access else { return self.send_as(None, ask, ticket).await };
+        let login = |NoAccess(why): NoAccess| Failure::Login { quote: why, was_told: false };
+        let token = access.header().await.map_err(login)?;
+        let response = self.send_as(token.as_ref(), ask, ticket).await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+        let other = match access.instead(token.as_ref()).await {
+            Ok(other) => other,
+            // The server's own words say more.
+            Err(NoAccess(why)) if why.is_empty() => return Ok(response),
+            Err(why) => return Err(login(why)),
+        };
+        self.send_as(Some(&other), ask, ticket).await
+    }
+
+    /// Sends a request with `token`, and follows redirects that stay within the origin.
+    async fn send_as(
+        &self,
+        token: Option<&HeaderValue>,
+        ask: Ask<'_>,
+        ticket: &Ticket,
+    ) -> Result<Response<Incoming>, Failure> {
         let mut url = self.url.clone();
         for _ in 0..=MAX_REDIRECTS {
-            let response = self.client.send(self.request(ask, ticket, &url)).await?;
+            let mut request = self.request(ask, ticket, &url);
+            if let Some(token) = token {
+                request.headers_mut().insert(AUTHORIZATION, token.clone());
+            }
+            let response = self.client.send(request).await?;
             match response.status() {
                 StatusCode::MOVED_PERMANENTLY
                 | StatusCode::FOUND

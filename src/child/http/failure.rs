@@ -61,6 +61,11 @@ impl Failure {
         }
     }
 
+    /// What happened, without what to do.
+    pub(super) fn first_line(&self) -> String {
+        self.text("").lines().next().unwrap_or_default().to_owned()
+    }
+
     fn text(&self, id: &str) -> String {
         match self {
             Failure::Unreachable(text) => text.clone(),
@@ -69,7 +74,7 @@ impl Failure {
                 format!("{}{}\nhint: {}", said(*status), colon(quote), advice(*status, *after))
             }
             Failure::Login { quote, was_told: false } => format!(
-                "wants a login, which `evokore login {id}` does (HTTP 401){}\nhint: run that, or put a token into its `headers`",
+                "needs login: run evokore login {id} (HTTP 401){}\nhint: or put a token into its `headers`",
                 colon(quote)
             ),
             Failure::Login { quote, was_told: true } => format!(

@@ -9,10 +9,12 @@
 //!   session     what has been agreed on; frame tells ours apart
 //! endpoint    address and headers; the only place that makes a request
 //! client      connections (connect: name, TCP, TLS), bodies; sse reads streams
+//! auth        logging in, and what requests carry then
 //! failure     why there was no answer; pause: how long it wants to be left alone
 //! ```
 
 mod address;
+mod auth;
 mod client;
 mod connect;
 mod endpoint;
@@ -25,15 +27,32 @@ mod pause;
 mod session;
 mod sse;
 
+pub use auth::{LoginError, login, logout};
 pub(super) use client::Client;
-pub(super) use endpoint::Endpoint;
+use endpoint::Endpoint;
 pub use link::Line;
 pub(super) use link::run;
+
+use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
 use super::launch::{Launched, Wires};
 use super::process::Group;
+use super::remote::Remote;
+use crate::state::tokens;
+use auth::Access;
+
+/// The endpoint at `remote`, with what a login there has left below the state folder `home`.
+///
+/// # Errors
+/// As for [`Endpoint::new`].
+pub(super) fn endpoint(remote: &Remote, client: Client, home: Option<&Path>) -> Result<Endpoint, String> {
+    let endpoint = Endpoint::new(&remote.url, &remote.headers, client.clone())?;
+    let Some(home) = home else { return Ok(endpoint) };
+    let path = tokens::path(home, remote.id, &remote.url);
+    Ok(endpoint.with_access(Access::new(path, remote, client)))
+}
 
 /// A server that is to be spoken to at `endpoint`. It "ends" when it has heard that its session does.
 pub(super) fn launched(endpoint: Endpoint) -> Launched {

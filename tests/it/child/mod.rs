@@ -6,6 +6,7 @@ mod http;
 mod life;
 mod lists;
 mod load;
+mod login;
 mod process;
 mod repeat;
 mod results;
