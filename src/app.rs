@@ -7,6 +7,7 @@ use tokio::sync::SetOnce;
 use crate::calls::approval::Approvals;
 use crate::calls::cooldown::Cooldowns;
 use crate::calls::rate_limit::RateLimits;
+use crate::calls::state::States;
 use crate::catalog::CATALOG;
 use crate::child::{ChildEntry, ChildSink, ChildStatus, ChildTool, Children, Client, Taken};
 use crate::listing::live;
@@ -26,6 +27,8 @@ pub struct App {
     pub settings: Settings,
     /// Calls that wait for a person.
     pub approvals: Approvals,
+    /// What clients keep between two rounds of a call.
+    pub states: States,
     /// How often child servers may be called.
     pub rate_limits: RateLimits,
     /// Large results that can be read on.
@@ -49,6 +52,7 @@ impl App {
         Arc::new(App {
             settings,
             approvals: Approvals::new(requests),
+            states: States::default(),
             rate_limits: RateLimits::new(CATALOG.servers),
             results: Results::default(),
             cooldowns: Cooldowns::default(),

@@ -17,6 +17,7 @@ pub mod outcome;
 pub mod rate_limit;
 mod rounds;
 pub mod route;
+pub mod state;
 mod through;
 
 use std::borrow::Cow;
@@ -39,6 +40,7 @@ use crate::session::Session;
 use deferred::Expected;
 use outcome::Outcome;
 use route::Route;
+use state::{Bound, Opened};
 
 /// Which revision of the protocol a request speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,9 +140,15 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             let (token, arguments) = approval::take_token(request.arguments);
             let arguments =
                 arguments.map(|text| expected(ctx, request.name, |it| it.restore(&text)).map_or(text, Cow::Owned));
+            let bound = Bound { server, tool: request.name, arguments: arguments.as_deref() };
+            let opened = match ctx.era {
+                Era::Modern => ctx.app.states.open(bound, request.others)?,
+                Era::Handshake => Opened::default(),
+            };
             let consent = match access {
                 Access::Deny => return Err(route::unknown(&ctx.app, request.name)),
                 Access::Allow => None,
+                Access::RequireApproval if opened.is_approved => None,
                 Access::RequireApproval => {
                     Some(ctx.app.approvals.check(request.name, arguments.as_deref(), token.as_deref()).await?)
                 }
@@ -162,7 +170,7 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 method: Method::CallTool,
                 tool: original,
                 arguments: arguments.clone(),
-                others: request.others.map(bytes),
+                others: opened.others.map(Bytes::from).or_else(|| request.others.map(bytes)),
                 meta: request.meta.map(bytes),
                 progress: ctx.progress.clone(),
                 client: ctx.client.clone(),
@@ -170,7 +178,12 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 repeatable,
                 cancelled: ctx.cancelled.clone(),
             };
-            let reply = match rounds::call(ctx, server, call).await {
+            let seal = |needs: &[u8]| {
+                let arguments = arguments.as_deref().and_then(|arguments| std::str::from_utf8(arguments).ok());
+                let bound = Bound { server, tool: request.name, arguments };
+                ctx.app.states.seal(bound, access == Access::RequireApproval, needs)
+            };
+            let reply = match rounds::call(ctx, server, call, seal).await {
                 Ok(Outcome::Result(bytes)) => Outcome::Result(previewed(&ctx.app, request.name, limit, bytes)),
                 Ok(outcome) => outcome,
                 // The text names the server.

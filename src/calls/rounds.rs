@@ -21,11 +21,16 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Before a call is made again that needs time, and not an answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Calls as often as it takes.
+/// Calls as often as it takes; `seal` wraps the state in what a client of 2026-07-28 is told.
 ///
 /// # Errors
 /// Anything that kept the child from answering.
-pub(super) async fn call(ctx: &CallContext, server: u16, mut call: ChildCall) -> Result<Outcome, ChildError> {
+pub(super) async fn call(
+    ctx: &CallContext,
+    server: u16,
+    mut call: ChildCall,
+    seal: impl Fn(&[u8]) -> Result<String, Outcome>,
+) -> Result<Outcome, ChildError> {
     for _ in 0..MAX_ROUNDS {
         let needs = match ctx.app.children().call(server, call.clone()).await? {
             ChildReply::Result(bytes) => return Ok(Outcome::Result(bytes)),
@@ -34,7 +39,9 @@ pub(super) async fn call(ctx: &CallContext, server: u16, mut call: ChildCall) ->
         };
         let client = match (ctx.era, &ctx.client) {
             (Era::Handshake, Some(client)) => client,
-            (Era::Modern, Some(_)) => return Ok(Outcome::Result(needs)),
+            (Era::Modern, Some(_)) => {
+                return Ok(seal(&needs).map_or_else(|refusal| refusal, |needs| Outcome::Result(needs.into())));
+            }
             (_, None) => return Ok(Outcome::error_text("the tool asks for input, and there is nobody to give it")),
         };
         let answers = tokio::select! {

@@ -188,7 +188,7 @@ impl Approvals {
 }
 
 /// Binds a token to the tool and its arguments, whatever the order of their keys.
-fn digest(tool: &str, arguments: Option<&str>) -> [u8; 32] {
+pub(super) fn digest(tool: &str, arguments: Option<&str>) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(tool.as_bytes());
     hash.update([0]);
@@ -204,7 +204,7 @@ fn digest(tool: &str, arguments: Option<&str>) -> [u8; 32] {
     hash.finalize().into()
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
         // Writing to a String cannot fail.
         let _ = write!(out, "{byte:02x}");

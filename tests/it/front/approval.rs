@@ -10,7 +10,7 @@ fn session(name: &str) -> Option<(Sandbox, Session)> {
 }
 
 /// What a refusal says: the number for the person, the token for the caller.
-fn handed_out(refusal: &Value) -> (String, String) {
+pub(super) fn handed_out(refusal: &Value) -> (String, String) {
     assert_eq!(refusal["isError"], true, "{refusal}");
     let after = |start: &str, end: char| {
         let (_, rest) = text(refusal).split_once(start).unwrap_or_else(|| panic!("{refusal}"));

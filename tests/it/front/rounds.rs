@@ -66,13 +66,42 @@ fn a_client_of_the_same_revision_answers_by_calling_again() {
     let call = json!({"name": "fs_needs", "arguments": {}});
     let needs = session.ask("tools/call", with(call.clone()));
     assert_eq!(needs["resultType"], "input_required", "{needs}");
+    // The child's own state is neither shown nor taken from the client.
+    for (state, arguments) in [(json!("st"), json!({})), (needs["requestState"].clone(), json!({"a": 1}))] {
+        let foreign = json!({"name": "fs_needs", "arguments": arguments, "requestState": state});
+        let refusal = session.answer("tools/call", with(foreign));
+        assert_eq!(refusal["error"]["code"], -32602, "{refusal}");
+    }
     let mut again = call;
     again["requestState"] = needs["requestState"].clone();
     again["inputResponses"] = json!({"name": {"action": "decline"}});
     let done = session.ask("tools/call", with(again));
     assert_eq!(done["resultType"], "complete");
-    assert_eq!(done["structuredContent"]["answers"], json!({"name": {"action": "decline"}}));
+    assert_eq!(done["structuredContent"], json!({"answers": {"name": {"action": "decline"}}, "state": "st"}));
     let about = session.ask("tools/call", with(json!({"name": "fs_about"})));
     assert_eq!(about["structuredContent"]["client"]["capabilities"], json!({"elicitation": {"form": {}}}));
     assert_eq!(session.notes(Duration::ZERO), Vec::<Value>::new());
+}
+
+#[test]
+fn the_next_round_of_an_approved_call_needs_no_second_approval() {
+    let mut sandbox = Sandbox::new("rounds-approved");
+    if !sandbox.with_fs_server_that(&["modern"]) {
+        return;
+    }
+    sandbox.set("EVOKORE_ROLE", "developer");
+    let mut session = Session::start(&sandbox, Streams::Pipes);
+    let refusal = session.ask("tools/call", modern(json!({"name": "fs_needs", "arguments": {}})));
+    let (id, token) = super::approval::handed_out(&refusal);
+    sandbox.run(&["approvals", "approve", &id]).content();
+    let agreed = json!({"name": "fs_needs", "arguments": {"_evokore_approval_token": token}});
+    let needs = session.ask("tools/call", modern(agreed));
+    assert_eq!(needs["resultType"], "input_required", "{needs}");
+    let again = json!({
+        "name": "fs_needs", "arguments": {}, "requestState": needs["requestState"], "inputResponses": {"name": {}},
+    });
+    let done = session.ask("tools/call", modern(again.clone()));
+    assert_eq!(done["structuredContent"]["state"], "st", "{done}");
+    let replayed = session.ask("tools/call", modern(again));
+    assert!(replayed["isError"] == true && text(&replayed).contains("approvals approve"), "{replayed}");
 }
