@@ -160,7 +160,9 @@ fn spec(server: &Server, locks: &[Lock]) -> ServerSpec {
             env: pairs(env),
             cwd: cwd.as_deref().map(leak),
         },
-        config::Transport::Http { url, headers } => Transport::Http { url: leak(url), headers: pairs(headers) },
+        config::Transport::Http { url, headers, dialect } => {
+            Transport::Http { url: leak(url), headers: pairs(headers), dialect: *dialect }
+        }
     };
     let rule =
         |rule: &config::ToolRule| ToolRule { name: leak(&rule.name.value), max_result_tokens: rule.max_result_tokens };

@@ -1,9 +1,9 @@
 //! One call of a server's tool: a place among those that the server works on, a connection, an answer; and once more
-//! if the server dies of it and a second time does no harm.
+//! if the server or the way to it fails and a second time does no harm.
 
 use std::time::Duration;
 
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::call::{ChildCall, ChildReply};
 use super::connection::Connection;
@@ -14,6 +14,8 @@ use super::server::Server;
 
 /// A call that is made once more waits at most so long for its server to be back.
 const REPEAT_WAIT: Duration = Duration::from_secs(5);
+/// The same over HTTP, where the server need not be started again.
+const MOMENT: Duration = Duration::from_millis(300);
 
 impl Server {
     /// Makes a call. A server that boots or sleeps is waited for, at most 30 s.
@@ -29,7 +31,7 @@ impl Server {
         // What has been told of the first time must not be told again: progress only grows.
         let again = call.repeatable.then(|| ChildCall { progress: None, ..call.clone() });
         let mut outcome = connection.call(call, self.patience()).await;
-        if let (Err(ChildError::Exited { .. }), Some(again)) = (&outcome, again) {
+        if let Some(again) = again {
             outcome = self.once_more(again, &connection, outcome).await;
         }
         self.capped(outcome)
@@ -52,19 +54,34 @@ impl Server {
         }
     }
 
-    /// Makes a call again that the end of `dead` has cut off. What it came to `first` counts if the server is not back
-    /// in time.
+    /// Makes a call again that the end of `used`, or a fault on the way that may pass, has cut off. What it came to
+    /// `first` counts otherwise, and if the server is not back in time.
     async fn once_more(
         &self,
         call: ChildCall,
-        dead: &Connection,
+        used: &Connection,
         first: Result<ChildReply, ChildError>,
     ) -> Result<ChildReply, ChildError> {
+        let next = async {
+            match &first {
+                Err(ChildError::Exited { .. }) => {
+                    timeout(REPEAT_WAIT, self.successor(used, REPEAT_WAIT)).await.ok().flatten()
+                }
+                Err(ChildError::Http { is_passing: true, .. }) => {
+                    sleep(MOMENT).await;
+                    Some(used.clone())
+                }
+                _ => None,
+            }
+        };
         tokio::select! {
             biased;
-            () = call.cancelled.cancelled() => return Err(ChildError::Cancelled { id: self.spec.id }),
-            next = timeout(REPEAT_WAIT, self.successor(dead, REPEAT_WAIT)) => {
-                if let Ok(Some(connection)) = next {
+            // An answer counts, even if nobody wants it any more.
+            () = call.cancelled.cancelled(), if first.is_err() => {
+                return Err(ChildError::Cancelled { id: self.spec.id });
+            }
+            next = next => {
+                if let Some(connection) = next {
                     return connection.call(call, self.patience()).await;
                 }
             }

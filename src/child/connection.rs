@@ -349,7 +349,7 @@ impl Shared {
     }
 
     /// The child's side is closed; `how` completes "it …".
-    fn end(&self, how: String) {
+    pub(super) fn end(&self, how: String) {
         let _ = self.ending.set(how);
         self.questions.end();
         self.ended.cancel();

@@ -113,6 +113,8 @@ pub enum ChildError {
         what: String,
         /// It wants to be left alone for so long.
         wait: Option<Duration>,
+        /// The way to it failed, or it was not there for the request: the same may go through a moment later.
+        is_passing: bool,
     },
     /// It broke the protocol.
     #[error("child server `{id}` {what}")]
@@ -173,7 +175,19 @@ impl fmt::Display for Size {
 impl ChildError {
     /// Whether the server or the way to it failed, so that the same call would most likely end the same way soon.
     pub fn is_of_the_server(&self) -> bool {
-        matches!(self, ChildError::Exited { .. } | ChildError::TimedOut { .. } | ChildError::Protocol { .. })
+        match self {
+            ChildError::Exited { .. } | ChildError::TimedOut { .. } | ChildError::Protocol { .. } => true,
+            ChildError::Http { is_passing, .. } => *is_passing,
+            _ => false,
+        }
+    }
+
+    /// How long the server wants to be left alone.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        match self {
+            ChildError::Http { wait, .. } => *wait,
+            _ => None,
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::resolve::{Target, resolve};
 use super::settings::ChildSettings;
 #[cfg(feature = "http")]
 use crate::state;
+use evokore_catalog::server::Dialect;
 #[cfg(feature = "http")]
 use evokore_catalog::server::ServerSpec;
 
@@ -21,6 +22,8 @@ pub(super) struct Remote {
     pub(super) url: String,
     /// Secrets.
     pub(super) headers: Vec<(String, String)>,
+    /// How it speaks.
+    pub(super) dialect: Dialect,
     pub(super) login: Login,
 }
 
@@ -66,7 +69,7 @@ impl Remotes {
         let client = self.client.get_or_init(|| Client::new(self.lookup.clone())).clone();
         let home = state::home(&*self.lookup);
         let endpoint = http::endpoint(remote, client, home.as_deref()).map_err(LaunchError::Never)?;
-        Ok(http::launched(endpoint))
+        Ok(http::launched(endpoint, remote.dialect))
     }
 }
 

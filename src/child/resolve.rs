@@ -64,7 +64,7 @@ pub(super) fn resolve(
 ) -> Result<Target, ResolveError> {
     let mut texts = Texts { lookup, missing: Vec::new() };
     let target = match spec.transport {
-        Transport::Http { url, headers } => {
+        Transport::Http { url, headers, dialect } => {
             let url = texts.expand("url", url)?;
             let headers = headers.iter();
             let headers =
@@ -74,7 +74,7 @@ pub(super) fn resolve(
             let client_id = client_id.map(|id| texts.expand("oauth.clientId", id)).transpose()?;
             let client_secret = client_secret.map(|secret| texts.expand("oauth.clientSecret", secret)).transpose()?;
             let login = Login { client_id, client_secret, scopes, redirect_port };
-            Target::Remote(Remote { id: spec.id, url, headers, login })
+            Target::Remote(Remote { id: spec.id, url, headers, dialect, login })
         }
         Transport::Stdio { command, args, env, cwd } => {
             let program = texts.expand_path("command", command)?;
@@ -155,6 +155,8 @@ impl Texts<'_> {
 
 #[cfg(test)]
 mod tests {
+    use evokore_catalog::server::Dialect;
+
     use super::*;
 
     fn spec(transport: Transport) -> ServerSpec {
@@ -219,11 +221,12 @@ mod tests {
     #[test]
     fn expands_an_address_and_its_headers() {
         let headers: &[(&str, &str)] = &[("Authorization", "Bearer ${TOKEN}"), ("X-Team", "${TEAM:-a}")];
-        let transport = Transport::Http { url: "https://${HOST:-example.org}/mcp", headers };
+        let transport = Transport::Http { url: "https://${HOST:-example.org}/mcp", headers, dialect: Dialect::Sse };
         let Ok(Target::Remote(remote)) = resolve(&spec(transport), &lookup, Path::new(".")) else { panic!() };
         let headers: Vec<_> = remote.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         assert_eq!(remote.url, "https://example.org/mcp");
         assert_eq!(headers, ["Authorization: Bearer t0ken", "X-Team: a"]);
+        assert_eq!(remote.dialect, Dialect::Sse);
     }
 
     #[test]
@@ -242,7 +245,7 @@ mod tests {
 
         let url = "https://${HOST:-example.org}/mcp";
         let headers: &[(&str, &str)] = &[("Authorization", "Bearer ${NOT_SET}")];
-        let error = refused(Transport::Http { url, headers }, &lookup);
+        let error = refused(Transport::Http { url, headers, dialect: Dialect::Either }, &lookup);
         assert_eq!(error.to_string(), "`headers.Authorization` needs `NOT_SET`, which is not set");
 
         for (arg, expected) in [

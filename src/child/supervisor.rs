@@ -50,8 +50,9 @@ enum End {
     Missing(String),
     /// It cannot start.
     Never(String),
-    /// It failed; `reason` completes "it …". What is left of it is still to be stopped.
-    Failed { reason: String, uptime: Option<Duration>, rest: Option<Process> },
+    /// It failed; `reason` completes "it …". What is left of it is still to be stopped, and it asked to be left alone
+    /// for `wait`.
+    Failed { reason: String, uptime: Option<Duration>, rest: Option<Process>, wait: Option<Duration> },
 }
 
 /// Keeps `server` up until the process stops.
@@ -70,7 +71,7 @@ pub(super) async fn run(server: Arc<Server>, context: Arc<Context>) {
         }
         let Some(turn) = context.turn(&server).await else { return server.enter(Phase::Stopped) };
         server.enter(Phase::Booting);
-        let (reason, uptime, rest) = match life(&server, &context, is_news, turn).await {
+        let (reason, uptime, rest, wait) = match life(&server, &context, is_news, turn).await {
             End::Stopped => return server.enter(Phase::Stopped),
             End::Asleep => continue,
             End::Missing(missing) if server.spec.optional => {
@@ -82,9 +83,9 @@ pub(super) async fn run(server: Arc<Server>, context: Arc<Context>) {
                 server.facts().errors += 1;
                 return server.enter(Phase::Never(reason.into()));
             }
-            End::Failed { reason, uptime, rest } => (reason, uptime, rest),
+            End::Failed { reason, uptime, rest, wait } => (reason, uptime, rest, wait),
         };
-        let delay = backoff.next(uptime.unwrap_or_default());
+        let delay = backoff.next(uptime.unwrap_or_default()).max(wait.unwrap_or_default());
         // A crash loop is told until it repeats itself; the status shows how it goes on.
         is_news = told != reason || uptime.is_some();
         if is_news {
@@ -130,7 +131,7 @@ async fn life(server: &Server, context: &Context, is_news: bool, turn: OwnedSema
         Err(LaunchError::Never(reason)) => return End::Never(reason),
         Err(LaunchError::Failed(reason)) => {
             server.facts().errors += 1;
-            return End::Failed { reason, uptime: None, rest: None };
+            return End::Failed { reason, uptime: None, rest: None, wait: None };
         }
     };
     if is_news {
@@ -141,7 +142,7 @@ async fn life(server: &Server, context: &Context, is_news: bool, turn: OwnedSema
     let mut process = Process::new(exit, group);
     let drain = stderr.map(|stderr| server.tail.drain(stderr));
     let connection = Connection::by(id, wires, server.max_line(), server.stats.clone(), context.sink.clone());
-    let mut up = None;
+    let (mut up, mut wait) = (None, None);
     let reason = tokio::select! {
         biased;
         () = context.stop.cancelled() => {
@@ -164,7 +165,10 @@ async fn life(server: &Server, context: &Context, is_news: bool, turn: OwnedSema
             how
         }
         how = connection.ended() => timeout(LAST_WORDS, process.exited()).await.unwrap_or(how),
-        error = drive(server, context, &connection, turn, &mut up) => brief(&error),
+        error = drive(server, context, &connection, turn, &mut up) => {
+            wait = error.wait();
+            brief(&error)
+        }
     };
     if let Some(drain) = drain {
         let _ = timeout(LAST_WORDS, drain).await;
@@ -181,7 +185,7 @@ async fn life(server: &Server, context: &Context, is_news: bool, turn: OwnedSema
         context.sink.gone(server.index);
     }
     connection.close(&ChildError::Exited { id, what: format!("it {reason}") });
-    End::Failed { reason, uptime: up.map(|up: Instant| up.elapsed()), rest: Some(process) }
+    End::Failed { reason, uptime: up.map(|up: Instant| up.elapsed()), rest: Some(process), wait }
 }
 
 /// Boots over `connection` and follows the list; ends only with an error. Notes in `up` when the server came up.

@@ -131,7 +131,7 @@ pub(crate) fn is_configured(name: &str) -> bool {
                 let env = env.iter().map(|(_, value)| *value);
                 args.iter().copied().chain(env).chain([command]).chain(cwd).any(|text| holds(&text))
             }
-            Transport::Http { url, headers } => {
+            Transport::Http { url, headers, .. } => {
                 let login = server.oauth.client_id.into_iter().chain(server.oauth.client_secret);
                 headers.iter().map(|(_, value)| *value).chain([url]).chain(login).any(|text| holds(&text))
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evokore_catalog::server::{Boot, LockKind, OAuth, Rate, RateLimit, ServerSpec, Transport};
+use evokore_catalog::server::{Boot, Dialect, LockKind, OAuth, Rate, RateLimit, ServerSpec, Transport};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -119,8 +119,8 @@ pub(super) fn server(spec: &ServerSpec) -> Value {
                 put("cwd", json!(redact::argument(cwd)));
             }
         }
-        Transport::Http { url, headers } => {
-            put("type", json!("http"));
+        Transport::Http { url, headers, dialect } => {
+            put("type", json!(if dialect == Dialect::Sse { "sse" } else { "http" }));
             put("url", json!(redact::url(url)));
             put("headers", json!(values(headers)));
             if spec.oauth != OAuth::ABSENT {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evokore_catalog::server::{Boot, LockKind, Rate, RateLimit, ServerSpec, ToolRule, Transport};
+use evokore_catalog::server::{Boot, Dialect, LockKind, Rate, RateLimit, ServerSpec, ToolRule, Transport};
 use expect_test::expect;
 use serde_json::Value;
 
@@ -127,6 +127,7 @@ fn a_server_without_its_secrets() {
     let http = Transport::Http {
         url: "https://host/s/ab12cd34ef56gh78ij90?token=abc",
         headers: &[("Authorization", "Bearer abc"), ("X-Key", "${KEY}")],
+        dialect: Dialect::Either,
     };
     let shown = [server::server(&spec), server::server(&ServerSpec { id: "x", transport: http, ..ServerSpec::ABSENT })];
     expect![[r#"

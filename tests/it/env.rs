@@ -74,7 +74,7 @@ fn of_servers() -> Vec<(&'static str, String, String)> {
                 let env = env.iter().map(|(_, value)| *value);
                 args.iter().copied().chain(env).chain([command]).chain(cwd).collect()
             }
-            Transport::Http { url, headers } => {
+            Transport::Http { url, headers, .. } => {
                 let login = server.oauth.client_id.into_iter().chain(server.oauth.client_secret);
                 headers.iter().map(|(_, value)| *value).chain([url]).chain(login).collect()
             }

@@ -110,12 +110,14 @@ pub enum Transport {
         /// Working directory.
         cwd: Option<&'static str>,
     },
-    /// Streamable HTTP.
+    /// HTTP.
     Http {
         /// Endpoint.
         url: &'static str,
         /// Request headers.
         headers: &'static [(&'static str, &'static str)],
+        /// How it speaks MCP.
+        dialect: Dialect,
     },
 }
 
@@ -135,6 +137,18 @@ pub struct OAuth {
 impl OAuth {
     /// What holds where nothing is written.
     pub const ABSENT: OAuth = OAuth { client_id: None, client_secret: None, scopes: &[], redirect_port: None };
+}
+
+/// How a server over HTTP speaks MCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// Nobody has said: Streamable HTTP, and HTTP+SSE if the server refuses that.
+    #[default]
+    Either,
+    /// Streamable HTTP, since 2025-03-26.
+    Streamable,
+    /// HTTP+SSE of 2024-11-05: answers come on a stream that is opened first.
+    Sse,
 }
 
 /// How often the tools of a server may be called: a call needs a token of its tool's bucket and of the server's.

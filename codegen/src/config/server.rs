@@ -1,6 +1,6 @@
 //! One child server: its transport, when it starts, and the keys of other programs that have no meaning here.
 
-use evokore_catalog::server::{Boot, Limits};
+use evokore_catalog::server::{Boot, Dialect, Limits};
 use jsonc_parser::ast::{ObjectProp, Value};
 
 use super::oauth::{self, OAuth};
@@ -49,7 +49,7 @@ pub enum Transport {
     /// A program.
     Stdio { command: String, args: Vec<String>, env: Vec<(String, String)>, cwd: Option<String> },
     /// An endpoint.
-    Http { url: String, headers: Vec<(String, String)> },
+    Http { url: String, headers: Vec<(String, String)>, dialect: Dialect },
 }
 
 /// What `type` says.
@@ -122,7 +122,7 @@ pub(super) fn read(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> Option<Se
     let object = reader.object(&place, &entry.value)?;
     let mut server = Server {
         id: Spanned { value: id.to_owned(), range: key_span(entry) },
-        transport: Transport::Http { url: String::new(), headers: Vec::new() },
+        transport: Transport::Http { url: String::new(), headers: Vec::new(), dialect: Dialect::Either },
         disabled: false,
         optional: false,
         boot: Spanned { value: Boot::Eager, range: key_span(entry) },
@@ -276,17 +276,6 @@ fn transport(reader: &mut Reader<'_>, entry: &ObjectProp<'_>, place: &str, parts
         return None;
     }
     let kind = parts.kind.as_ref().map(|kind| kind.value);
-    if kind == Some(Kind::Sse) && !parts.disabled {
-        let range = parts.kind.map_or_else(|| key_span(entry), |kind| kind.range);
-        reader.report(
-            Problem::error(format!(
-                "{place} uses the transport `sse`, which the protocol gave up and evokore does not speak"
-            ))
-            .hint("use its Streamable HTTP endpoint with `\"type\": \"http\"`, or set `\"disabled\": true`"),
-            range,
-        );
-        return None;
-    }
     let pairs = |list: Vec<(Spanned<String>, Spanned<String>)>| {
         list.into_iter().map(|(key, value)| (key.value, value.value)).collect()
     };
@@ -306,7 +295,12 @@ fn transport(reader: &mut Reader<'_>, entry: &ObjectProp<'_>, place: &str, parts
             cwd: parts.cwd.map(|cwd| cwd.value),
         }),
         (None | Some(Kind::Http | Kind::Sse), _, Some(url)) => {
-            Some(Transport::Http { url: url.value, headers: pairs(parts.headers) })
+            let dialect = match kind {
+                Some(Kind::Sse) => Dialect::Sse,
+                Some(Kind::Http) => Dialect::Streamable,
+                _ => Dialect::Either,
+            };
+            Some(Transport::Http { url: url.value, headers: pairs(parts.headers), dialect })
         }
         (kind, ..) => {
             let missing = match kind {

@@ -125,7 +125,10 @@ impl Literal for ServerSpec {
             Transport::Stdio { command, args, env, cwd } => {
                 format!("Stdio {{ command: {command:?}, args: {}, env: {}, cwd: {cwd:?} }}", slice(args), slice(env))
             }
-            Transport::Http { url, headers } => format!("Http {{ url: {url:?}, headers: {} }}", slice(headers)),
+            Transport::Http { url, headers, dialect } => {
+                let dialect = path("server::Dialect", dialect);
+                format!("Http {{ url: {url:?}, headers: {}, dialect: {dialect} }}", slice(headers))
+            }
         };
         let members = [
             ("id", format!("{:?}", self.id)),

@@ -351,7 +351,7 @@ fn transports() {
     "b": { "command": "x", "url": "https://a.test" },
     "c": { "type": "http", "command": "x" },
     "d": { "type": "sse", "url": "https://a.test" },
-    "e": { "type": "sse", "url": "https://a.test", "disabled": true },
+    "e": { "type": "sse", "command": "x" },
     "f": { "type": "streamable-http", "url": "https://a.test" },
     "g": { "command": "x", "url": "https://a.test", "type": "stdio" }
   }
@@ -378,12 +378,12 @@ fn transports() {
               |     ^^^
             hint: a program needs `command` and `args`, a remote server needs `url`
 
-            error: server `d` uses the transport `sse`, which the protocol gave up and evokore does not speak
-              --> mcp.config.json:6:20
+            error: server `e` has no `url`
+              --> mcp.config.json:7:5
               |
-            6 |     "d": { "type": "sse", "url": "https://a.test" },
-              |                    ^^^^^
-            hint: use its Streamable HTTP endpoint with `"type": "http"`, or set `"disabled": true`
+            7 |     "e": { "type": "sse", "command": "x" },
+              |     ^^^
+            hint: a program needs `command` and `args`, a remote server needs `url`
         "#]],
     );
 }

@@ -29,8 +29,7 @@ fn files_of_other_programs() {
     expect![[r#"
         01_claude_desktop.json: files tracker
           note: the key `globalShortcut` in the configuration has no meaning here and is ignored
-        02_claude_code_project.json: local api
-          error: server `old` uses the transport `sse`, which the protocol gave up and evokore does not speak
+        02_claude_code_project.json: local api old
         03_vscode_mcp.jsonc: local remote
           error: `KEY` in `env` of server `local` has the placeholder `${input:demo-key}`, which names no variable
           error: `X-Key` in `headers` of server `remote` has the placeholder `${input:demo-key}`, which names no variable

@@ -84,12 +84,8 @@ impl Shared {
         let name = ServerName::try_from(host.clone()).map_err(|_| {
             ConnectError(format!("cannot be reached: `{host}` is no host name\nhint: correct its `url`"))
         })?;
-        let stream = TlsConnector::from(config.clone()).connect(name, stream).await.map_err(|error| {
-            ConnectError(format!(
-                "could not be reached safely: TLS with {host}:{port} failed: {error}\nhint: check its `url`; a certificate of \
-                 your company's own authority is trusted when SSL_CERT_FILE names a file that holds it"
-            ))
-        })?;
+        let stream = TlsConnector::from(config.clone()).connect(name, stream).await;
+        let stream = stream.map_err(|error| untrusted(&host, port, &error))?;
         Ok(Wire(TokioIo::new(Box::new(stream))))
     }
 }
@@ -124,6 +120,22 @@ async fn tcp(host: &str, port: u16) -> Result<TcpStream, ConnectError> {
     Err(ConnectError(format!(
         "could not be reached at {host}:{port}: {what}\nhint: start it, or correct its `url`; the next call tries again"
     )))
+}
+
+/// Why TLS failed. The text of the library says nothing to who made a certificate with the defaults of OpenSSL.
+fn untrusted(host: &str, port: u16, error: &std::io::Error) -> ConnectError {
+    let error = error.to_string();
+    if error.contains("CaUsedAsEndEntity") {
+        return ConnectError(
+            "cannot be reached safely: it presents the certificate of an authority, which may only sign others\nhint: give \
+             it one made with `basicConstraints=CA:FALSE`, or one that the authority has signed"
+                .to_owned(),
+        );
+    }
+    ConnectError(format!(
+        "could not be reached safely: TLS with {host}:{port} failed: {error}\nhint: check its `url`; a certificate of your \
+         company's own authority is trusted when SSL_CERT_FILE names a file that holds it"
+    ))
 }
 
 fn slow(host: &str) -> ConnectError {

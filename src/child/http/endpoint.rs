@@ -1,6 +1,7 @@
 //! Where a server is and what it is told with each request, and the one place that sends a request to it.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -31,6 +32,8 @@ pub(in crate::child) struct Endpoint {
     pub(super) client: Client,
     /// The token of a login, where `headers` do not say who asks.
     access: Option<Access>,
+    /// Where a server of 2024-11-05 wants its messages, once it has said so.
+    messages: OnceLock<Uri>,
 }
 
 impl fmt::Debug for Endpoint {
@@ -73,7 +76,7 @@ impl Endpoint {
             value.set_sensitive(true);
             own.append(key, value);
         }
-        Ok(Endpoint { url, headers: own, client, access: None })
+        Ok(Endpoint { url, headers: own, client, access: None, messages: OnceLock::new() })
     }
 
     /// The same with the token of a login, unless its own headers say who asks.
@@ -107,7 +110,11 @@ impl Endpoint {
         ask: Ask<'_>,
         ticket: &Ticket,
     ) -> Result<Response<Incoming>, Failure> {
-        let mut url = self.url.clone();
+        let place = match ask {
+            Ask::Post(..) => self.messages.get().unwrap_or(&self.url),
+            Ask::Listen(_) | Ask::Leave => &self.url,
+        };
+        let mut url = place.clone();
         for _ in 0..=MAX_REDIRECTS {
             let mut request = self.request(ask, ticket, &url);
             if let Some(token) = token {
@@ -126,6 +133,26 @@ impl Endpoint {
             }
         }
         Err(Failure::Astray(format!("redirects more than {MAX_REDIRECTS} times")))
+    }
+
+    /// The server speaks HTTP+SSE of 2024-11-05 and wants its messages at `place`, as written on its stream.
+    pub(super) fn post_to(&self, place: &str) -> Result<(), Failure> {
+        let url = address::join(&self.url, place)
+            .map_err(|_| Failure::Astray("names a place for messages that is no URL".to_owned()))?;
+        if origin(&url) != origin(&self.url) {
+            return Err(Failure::Astray(format!(
+                "wants its messages at {}, another origin, where its credentials do not belong",
+                origin(&url)
+            )));
+        }
+        // Only the first `endpoint` of a connection counts.
+        let _ = self.messages.set(url);
+        Ok(())
+    }
+
+    /// Whether answers come on the one stream of 2024-11-05.
+    pub(super) fn is_old(&self) -> bool {
+        self.messages.get().is_some()
     }
 
     /// Whether requests say who asks.

@@ -46,7 +46,11 @@ impl Link {
         loop {
             self.pause.check()?;
             let ticket = self.session.ticket();
-            let Err(failure) = self.post(&ticket, head, frame).await else { return Ok(()) };
+            let outcome = match head.is_hello() {
+                true => self.greet(&ticket, head, frame).await,
+                false => self.post(&ticket, head, frame).await,
+            };
+            let Err(failure) = outcome else { return Ok(()) };
             let wait = failure.wait();
             if matches!(failure, Failure::SessionGone) && !renewed {
                 renewed = true;
@@ -67,10 +71,15 @@ impl Link {
         }
     }
 
-    async fn post(&self, ticket: &Ticket, head: &Head, frame: &Bytes) -> Result<(), Failure> {
+    pub(super) async fn post(&self, ticket: &Ticket, head: &Head, frame: &Bytes) -> Result<(), Failure> {
         let (parts, body) = self.endpoint.send(Ask::Post(frame, head.modern.as_ref()), ticket).await?.into_parts();
         if !parts.status.is_success() {
             return self.refused(&parts, body, ticket, head).await;
+        }
+        if self.endpoint.is_old() {
+            // Taken in; the answer comes on the stream.
+            drop(quote(body).await);
+            return Ok(());
         }
         if is_stream(&parts.headers) {
             return self.follow(body, &parts.headers, head, ticket).await;

@@ -40,7 +40,7 @@ impl Failure {
             return ChildError::TooLarge { id, size: Size::SoFar(size as u64), limit: limit as u64 };
         }
         let wait = self.wait();
-        ChildError::Http { id, what: self.text(id), wait }
+        ChildError::Http { id, what: self.text(id), wait, is_passing: wait.is_none() && self.is_passing() }
     }
 
     /// How long it wants to be left alone.
@@ -64,6 +64,15 @@ impl Failure {
     /// What happened, without what to do.
     pub(super) fn first_line(&self) -> String {
         self.text("").lines().next().unwrap_or_default().to_owned()
+    }
+
+    /// Whether the way to the server failed, and not the request.
+    fn is_passing(&self) -> bool {
+        match self {
+            Failure::Unreachable(_) | Failure::Broken(_) => true,
+            Failure::Status { status, .. } => matches!(status.as_u16(), 502..=504),
+            _ => false,
+        }
     }
 
     fn text(&self, id: &str) -> String {

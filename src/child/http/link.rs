@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use evokore_catalog::server::Dialect;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
@@ -31,6 +32,7 @@ const LOOK: Duration = Duration::from_secs(5);
 pub(super) struct Link {
     pub(super) shared: Arc<Shared>,
     pub(super) endpoint: Endpoint,
+    pub(super) dialect: Dialect,
     pub(super) session: Session,
     pub(super) pause: Pause,
     /// Bytes of one message.
@@ -39,22 +41,24 @@ pub(super) struct Link {
     asides: Arc<Semaphore>,
     /// The requests that are on their way.
     running: Mutex<HashMap<u64, AbortHandle>>,
-    /// Hears what the server says unasked.
+    /// Hears what the server says unasked; of a server of 2024-11-05, all that it says.
     listener: Mutex<Option<AbortHandle>>,
 }
 
 /// An endpoint that nobody has spoken to yet, and what is cancelled when it has heard of our going.
 pub struct Line {
     pub(super) endpoint: Endpoint,
+    pub(super) dialect: Dialect,
     pub(super) closed: CancellationToken,
 }
 
 /// Carries the frames of `queue` until the connection is hushed; then the server hears that.
 pub(in crate::child) async fn run(shared: Arc<Shared>, mut queue: mpsc::Receiver<Bytes>, line: Line, limit: usize) {
-    let Line { endpoint, closed } = line;
+    let Line { endpoint, dialect, closed } = line;
     let link = Arc::new(Link {
         shared,
         endpoint,
+        dialect,
         session: Session::default(),
         pause: Pause::default(),
         limit,
@@ -168,14 +172,23 @@ impl Link {
 
     /// Listens for what the server says unasked, in the session of this moment.
     pub(super) fn listen_anew(self: &Arc<Self>) {
-        let task = tokio::spawn(self.clone().listen()).abort_handle();
+        if !self.endpoint.is_old() {
+            self.listen_by(self.clone().listen());
+        }
+    }
+
+    /// Listens in this way from now on.
+    pub(super) fn listen_by(&self, way: impl Future<Output = ()> + Send + 'static) {
+        let task = tokio::spawn(way).abort_handle();
         if let Some(before) = self.listener().replace(task) {
             before.abort();
         }
     }
 
     async fn leave(&self) {
-        self.stop_listening();
+        if !self.endpoint.is_old() {
+            self.stop_listening();
+        }
         let ticket = self.session.ticket();
         if ticket.id.is_some() {
             let _ = timeout(FAREWELL, self.endpoint.send(Ask::Leave, &ticket)).await;

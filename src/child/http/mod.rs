@@ -1,10 +1,11 @@
-//! Child servers over HTTP (Streamable HTTP of 2025-03-26 to 2026-07-28).
+//! Child servers over HTTP (Streamable HTTP of 2025-03-26 to 2026-07-28, and HTTP+SSE of 2024-11-05).
 //!
 //! The connection is the same as over pipes; only how frames leave and messages come differs:
 //!
 //! ```text
 //! link        takes each frame of the connection on its way
 //!   exchange    request → POST → JSON or a stream → the connection; what is tried again
+//!   old         the one stream of a server of 2024-11-05
 //!   listen      what the server says unasked (GET)
 //!   session     what has been agreed on; frame tells ours apart
 //! endpoint    address and headers; the only place that makes a request
@@ -23,6 +24,7 @@ mod failure;
 mod frame;
 mod link;
 mod listen;
+mod old;
 mod pause;
 mod session;
 mod sse;
@@ -35,6 +37,7 @@ pub(super) use link::run;
 
 use std::path::Path;
 
+use evokore_catalog::server::Dialect;
 use tokio_util::sync::CancellationToken;
 
 use super::launch::{Launched, Wires};
@@ -55,11 +58,11 @@ pub(super) fn endpoint(remote: &Remote, client: Client, home: Option<&Path>) -> 
 }
 
 /// A server that is to be spoken to at `endpoint`. It "ends" when it has heard that its session does.
-pub(super) fn launched(endpoint: Endpoint) -> Launched {
+pub(super) fn launched(endpoint: Endpoint, dialect: Dialect) -> Launched {
     let closed = CancellationToken::new();
     let end = closed.clone();
     Launched {
-        wires: Wires::Http(Box::new(Line { endpoint, closed: closed.clone() })),
+        wires: Wires::Http(Box::new(Line { endpoint, dialect, closed: closed.clone() })),
         stderr: None,
         exit: Box::pin(async move {
             end.cancelled().await;

@@ -1,127 +1,18 @@
 //! Child servers over HTTP: a real server, real sockets. Needs `python3`.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use evokore::child::{ChildCall, ChildError, ChildReply, ChildSettings, ChildStatus, Children, Status};
-use evokore_catalog::server::{ServerSpec, Transport};
+use evokore::child::{ChildCall, ChildReply};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::process::has_python;
-use super::scripted::{no_sink, spec, to};
-
-/// Long enough for a loaded machine.
-const LONG: Duration = Duration::from_secs(30);
-
-/// The server of `tests/it/support/remote.py`, until it is dropped.
-struct Server {
-    process: Child,
-    port: u16,
-}
-
-impl Server {
-    /// Starts it with these habits; `None`, said loudly, where there is no Python.
-    fn start(habits: &[&str]) -> Option<Server> {
-        if !has_python() {
-            return None;
-        }
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/remote.py");
-        let mut process = Command::new("python3")
-            .arg(script)
-            .args(habits)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        Some(Server { process, port: line.trim().parse().unwrap() })
-    }
-
-    fn url(&self) -> String {
-        format!("http://127.0.0.1:{}/mcp", self.port)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// evokore's side.
-struct Near {
-    children: Children,
-    said: Arc<Mutex<Vec<String>>>,
-}
-
-impl Near {
-    fn to(url: &str) -> Near {
-        Near::with(url, &[], &[])
-    }
-
-    fn with(url: &str, headers: &'static [(&'static str, &'static str)], variables: &[(&str, &str)]) -> Near {
-        let transport = Transport::Http { url: url.to_owned().leak(), headers };
-        let specs = vec![ServerSpec { transport, ..spec("far") }].leak();
-        let said = Arc::<Mutex<Vec<_>>>::default();
-        let log = said.clone();
-        let own: Vec<_> = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let lookup = move |name: &str| own.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-        let say = move |line: &str| log.lock().unwrap().push(line.to_owned());
-        let mut settings = ChildSettings::new(Arc::new(lookup), Arc::new(say));
-        settings.call_timeout = Duration::from_secs(20);
-        Near { children: Children::start(specs, settings, no_sink()), said }
-    }
-
-    async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ChildError> {
-        let call = ChildCall { arguments: Some(Bytes::from(arguments.to_string())), ..to(tool) };
-        match timeout(LONG, self.children.call(0, call)).await.expect("an answer")? {
-            ChildReply::Result(bytes) => {
-                Ok(serde_json::from_slice::<Value>(&bytes).unwrap()["structuredContent"].clone())
-            }
-            ChildReply::InputRequired(bytes) | ChildReply::Error(bytes) => panic!("{bytes:?}"),
-        }
-    }
-
-    /// Why a call fails.
-    async fn failure(&self) -> String {
-        self.call("echo", json!({})).await.expect_err("it fails").to_string()
-    }
-
-    /// What the server has been asked, so far.
-    async fn requests(&self) -> Vec<Value> {
-        self.call("requests", json!({})).await.unwrap()["requests"].as_array().unwrap().clone()
-    }
-
-    fn status(&self) -> ChildStatus {
-        self.children.status().remove(0)
-    }
-
-    /// Waits until the server is not booting any more; its status.
-    async fn settled(&self) -> ChildStatus {
-        let start = Instant::now();
-        while matches!(self.status().status, Status::Booting) {
-            assert!(start.elapsed() < LONG, "{:?}", self.said.lock().unwrap());
-            sleep(Duration::from_millis(5)).await;
-        }
-        self.status()
-    }
-}
-
-fn count(requests: &[Value], verb: &str, method: Option<&str>) -> usize {
-    let is_it = |request: &&Value| request["verb"] == verb && method.is_none_or(|method| request["method"] == method);
-    requests.iter().filter(is_it).count()
-}
+use super::far::{LONG, Near, Server, count};
+use super::scripted::to;
 
 #[tokio::test]
 async fn posts_and_is_answered_in_json_or_as_a_stream() {

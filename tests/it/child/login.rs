@@ -53,7 +53,11 @@ impl Far {
 
     fn spec(&self) -> ServerSpec {
         let url = format!("http://127.0.0.1:{}/mcp", self.port).leak();
-        ServerSpec { transport: Transport::Http { url, headers: &[] }, oauth: self.oauth, ..spec("far") }
+        ServerSpec {
+            transport: Transport::Http { url, headers: &[], dialect: evokore_catalog::server::Dialect::Either },
+            oauth: self.oauth,
+            ..spec("far")
+        }
     }
 
     fn settings(&self) -> ChildSettings {

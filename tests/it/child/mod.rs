@@ -1,8 +1,14 @@
 //! Child servers, seen from outside: one connection, the life of servers, real processes.
 
 mod connection;
+#[cfg(all(unix, feature = "http"))]
+mod far;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(all(unix, feature = "http"))]
+mod http_faults;
+#[cfg(all(unix, feature = "http"))]
+mod http_old;
 mod life;
 mod lists;
 mod load;

@@ -8,19 +8,20 @@ one habit:
   forget=N       forgets its sessions before the Nth tools/call
   forget400      ... and says so with 400 instead of 404
   forgetful      ... before every call
-  status=N       answers each tools/call with this status, `once` only the first
+  status=N       answers each tools/call with this status, `once` only the first; 0 hangs up instead
+  boot=N         answers the first `initialize` with this status
   after=TEXT     ... and this Retry-After
   body=TEXT      ... and this body; kind=TEXT is its type
   break          breaks the stream of an answer off, and gives the rest when it is asked for it
   from=PATH      redirects this path to /mcp with status `with=N` (307)
   to=URL         redirects every POST there
   farewell=FILE  writes FILE when its session is ended: the request that did it
-  old            speaks HTTP+SSE of 2024-11-05 at /sse
+  old=PLACE      speaks HTTP+SSE of 2024-11-05 at /sse and wants messages there (/messages?session=7)
   stateless      speaks nothing but 2026-07-28, and compares the headers with what it is asked
   tls=FOLDER     speaks TLS with FOLDER/cert.pem and FOLDER/key.pem
 
-Tool `echo` gives its arguments back, `requests` what has been asked so far, `wait` never answers, `progress` reports
-three times and answers.
+Tool `echo` gives its arguments back, `large` so many `bytes`, `hangup` ends the streams that are open,
+`requests` what has been asked so far, `wait` never answers, `progress` reports three times and answers.
 """
 
 import json
@@ -36,7 +37,7 @@ LOCK = threading.Lock()
 SESSIONS = set()
 REQUESTS = []
 STREAMS = []
-SEEN = {"calls": 0, "sessions": 0, "grown": False}
+SEEN = {"calls": 0, "sessions": 0, "boots": 0, "hangups": 0, "grown": False}
 REST = {}
 PREFIX = "io.modelcontextprotocol/"
 
@@ -125,7 +126,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def modern(self, message):
         method, session = message.get("method"), self.headers.get("Mcp-Session-Id")
+        after = [("Retry-After", HABITS["after"])] if "after" in HABITS else []
         if method == "initialize":
+            SEEN["boots"] += 1
+            if "boot" in HABITS and SEEN["boots"] == 1:
+                return self.answer(int(HABITS["boot"]), headers=after)
             with LOCK:
                 SEEN["sessions"] += 1
                 session = "s%d" % SEEN["sessions"]
@@ -142,7 +147,9 @@ class Handler(BaseHTTPRequestHandler):
         if "id" not in message or method is None:
             return self.answer(202)
         if method == "tools/call" and "status" in HABITS and not ("once" in HABITS and SEEN["calls"] > 1):
-            after = [("Retry-After", HABITS["after"])] if "after" in HABITS else []
+            if HABITS["status"] == "0":
+                self.close_connection = True
+                return None
             body, kind = HABITS.get("body", "").encode(), HABITS.get("kind", "text/html")
             return self.answer(int(HABITS["status"]), body, kind, after)
         return self.give(message)
@@ -196,6 +203,10 @@ class Handler(BaseHTTPRequestHandler):
         if params.get("name") == "requests":
             with LOCK:
                 return {"structuredContent": {"requests": list(REQUESTS)}, "content": []}
+        if params.get("name") == "large":
+            return {"content": [{"type": "text", "text": "x" * params["arguments"]["bytes"]}]}
+        if params.get("name") == "hangup":
+            SEEN["hangups"] += 1
         if params.get("name") == "grow":
             SEEN["grown"] = True
             changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
@@ -204,7 +215,11 @@ class Handler(BaseHTTPRequestHandler):
         return {"structuredContent": params.get("arguments", {}), "content": []}
 
     def old(self, message):
+        if (message.get("params") or {}).get("name") == "wait":
+            return
         answer = {"jsonrpc": "2.0", "id": message["id"], "result": self.result(message)}
+        if (message.get("params") or {}).get("name") == "hangup":
+            return
         for stream in list(STREAMS):
             stream.event(answer)
 
@@ -214,7 +229,8 @@ class Handler(BaseHTTPRequestHandler):
             return None
         if "old" in HABITS and self.path == "/sse":
             self.begin()
-            self.chunk(b"event: endpoint\ndata: /messages?session=7\n\n")
+            place = HABITS.get("old") or "/messages?session=7"
+            self.chunk(b"event: endpoint\ndata: %s\n\n" % place.encode())
             return self.stay()
         if self.headers.get("Last-Event-ID") == "41" and REST:
             self.begin()
@@ -227,12 +243,15 @@ class Handler(BaseHTTPRequestHandler):
 
     def stay(self):
         STREAMS.append(self)
+        hangups = SEEN["hangups"]
         try:
-            while True:
+            while SEEN["hangups"] == hangups:
                 self.chunk(b":\n\n")
                 time.sleep(0.05)
+            self.chunk(b"")
         except OSError:
-            STREAMS.remove(self)
+            pass
+        STREAMS.remove(self)
 
     def do_DELETE(self):
         self.note()
