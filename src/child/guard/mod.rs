@@ -6,7 +6,7 @@ mod process;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::{PipeWriter, Write as _};
+use std::io::{PipeReader, PipeWriter, Write as _};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -65,32 +65,36 @@ impl Guard {
     }
 
     fn start(self: &Arc<Guard>) {
-        let started = self.spawn();
-        let mut state = self.state();
-        state.starts += 1;
-        match started {
-            Ok((process, pipe)) => {
-                state.pipe = Some(pipe);
-                for group in state.groups.clone() {
-                    state.tell('+', group);
-                }
-                tokio::spawn(replace(Arc::downgrade(self), process));
+        self.state().starts += 1;
+        match self.tell_all().and_then(|stdin| self.spawn(stdin)) {
+            Ok(process) => _ = tokio::spawn(replace(Arc::downgrade(self), process)),
+            Err(error) => {
+                self.state().pipe = None;
+                self.unguarded(&format!("could not be started ({error})"));
             }
-            Err(error) => self.unguarded(&format!("could not be started ({error})")),
         }
     }
 
-    fn spawn(&self) -> std::io::Result<(tokio::process::Child, PipeWriter)> {
+    /// A new pipe, in which every group stands already: we may be killed as soon as its reader has started.
+    fn tell_all(&self) -> std::io::Result<PipeReader> {
         let (theirs, ours) = std::io::pipe()?;
         // A guard that is stopped must not stop us.
         fcntl_setfl(&ours, OFlags::NONBLOCK)?;
+        let mut state = self.state();
+        state.pipe = Some(ours);
+        for group in state.groups.clone() {
+            state.tell('+', group);
+        }
+        Ok(theirs)
+    }
+
+    fn spawn(&self, stdin: PipeReader) -> std::io::Result<tokio::process::Child> {
         let mut command = std::process::Command::new(&self.program);
         std::os::unix::process::CommandExt::arg0(&mut command, "evokore-guard");
         let mut command = tokio::process::Command::from(command);
         // Nothing of the client's reaches it, neither a stream, whose end would never come, nor a key of the terminal.
         command.arg(ARGUMENT).env_clear().current_dir("/").process_group(0);
-        command.stdin(theirs).stdout(Stdio::null()).stderr(Stdio::null());
-        Ok((command.spawn()?, ours))
+        command.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
     }
 
     fn unguarded(&self, what: &str) {
