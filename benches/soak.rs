@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use support::peer::{Peer, is_notification};
-use support::{Fallible, build_evokore, echo, install, median};
+use support::{Fallible, build_evokore, echo, install};
 
 /// Calls under way at once.
 const WINDOW: usize = 64;
@@ -36,10 +36,10 @@ const HUGE: usize = 3_000_000;
 const LIMIT: &str = "2000";
 /// Without any answer for so long, the run has failed.
 const SILENCE: Duration = Duration::from_secs(20);
-/// Most that the memory in the last fifth may be of the memory in the second.
+/// Most that the least memory of the last fifth may be of the least of the second.
 const GROWTH: f64 = 1.2;
-/// Kilobytes that it may grow by in any case: a short run meets most of its huge results at once only late, and the
-/// allocator keeps what five of them took.
+/// Kilobytes that it may grow by in any case: the allocator keeps what a few huge results took for long stretches, so
+/// runs that do not grow stand now at 10 MB and now at 27. A leak of 15 bytes in each call of a million is seen.
 const SLACK: f64 = 15_000.0;
 /// After the end, for the last processes to go.
 const LEAVE: Duration = Duration::from_secs(2);
@@ -73,8 +73,8 @@ fn main() -> Fallible<()> {
         tally.errors,
         tally.silent,
     ));
-    let (early, late) = (median(memory.early), median(memory.late));
-    print(&format!("memory {early:.0} kB in the second fifth, {late:.0} kB in the last"));
+    let (early, late) = (least(&memory.early), least(&memory.late));
+    print(&format!("memory never below {early:.0} kB in the second fifth, {late:.0} kB in the last"));
     print(&format!("files open {} before, {} after; {left} processes left over", before.files, after.files));
     let sound = [
         (late <= early * GROWTH || late - early <= SLACK, "memory grows"),
@@ -87,6 +87,10 @@ fn main() -> Fallible<()> {
         None => Ok(()),
         Some((_, fault)) => Err((*fault).into()),
     }
+}
+
+fn least(samples: &[f64]) -> f64 {
+    samples.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
 fn number(flag: &str) -> Option<u64> {
@@ -258,8 +262,8 @@ fn watch(answers: Arc<AtomicU64>) {
     });
 }
 
-/// Resident kilobytes in two parts of the run: the second fifth of the calls, and the last one. Medians of them tell:
-/// a huge result that just passes is no growth.
+/// Resident kilobytes in two parts of the run: the second fifth of the calls, and the last one. The least of them tell:
+/// huge results come and go, and what the allocator keeps of them for a while is no growth; what leaks never goes.
 #[derive(Default)]
 struct Memory {
     early: Vec<f64>,
