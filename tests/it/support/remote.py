@@ -230,8 +230,7 @@ class Handler(BaseHTTPRequestHandler):
         if "old" in HABITS and self.path == "/sse":
             self.begin()
             place = HABITS.get("old") or "/messages?session=7"
-            self.chunk(b"event: endpoint\ndata: %s\n\n" % place.encode())
-            return self.stay()
+            return self.stay(b"event: endpoint\ndata: %s\n\n" % place.encode())
         if self.headers.get("Last-Event-ID") == "41" and REST:
             self.begin()
             self.event(REST.pop("answer"), 42)
@@ -241,10 +240,12 @@ class Handler(BaseHTTPRequestHandler):
         self.begin()
         return self.stay()
 
-    def stay(self):
+    def stay(self, first=b":\n\n"):
+        # What is answered to whoever has read `first` must find the stream.
         STREAMS.append(self)
         hangups = SEEN["hangups"]
         try:
+            self.chunk(first)
             while SEEN["hangups"] == hangups:
                 self.chunk(b":\n\n")
                 time.sleep(0.05)
