@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use evokore_catalog::Catalog;
-use evokore_catalog::permission::{Access, Role};
+use evokore_catalog::permission::{Access, Accesses, Role, decide};
 use evokore_catalog::profile::{ProfileEntry, SchemaMode};
 use evokore_catalog::server::ServerSpec;
 
@@ -179,9 +179,9 @@ impl Settings {
         tokens.or(self.max_result_tokens).filter(|_| self.can_read_on)
     }
 
-    /// Access of the active role to the tool exposed as `name`.
-    pub fn access(&self, catalog: &Catalog, name: &str, informs: bool) -> Access {
-        catalog.policy.decide(self.role, name, informs, self.unlisted)
+    /// What the active role may do with a tool that has these `accesses`.
+    pub fn access(&self, accesses: &Accesses) -> Access {
+        decide(accesses, self.role, self.unlisted)
     }
 }
 

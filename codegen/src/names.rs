@@ -3,16 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evokore_catalog::name::{exposed_name, owner};
+use evokore_catalog::permission::pattern::Pattern;
+use evokore_catalog::render::Definition;
+use evokore_catalog::tool::Annotations;
 
 use crate::config::Server;
-use crate::lock::Lock;
+use crate::lock::{Lock, LockedTool};
 use crate::native_tools::NativeTool;
 use crate::problem::did_you_mean;
 
 /// All names the build knows, and the servers whose tools it does not know.
 #[derive(Debug, Default)]
 pub struct Names {
-    known: BTreeSet<String>,
+    known: BTreeMap<String, Annotations>,
     natives: BTreeSet<String>,
     ids: Vec<String>,
     locked: BTreeSet<String>,
@@ -25,11 +28,14 @@ pub struct Names {
 impl Names {
     /// The names of `natives` and of the locked tools of `servers`; `partial` when some inputs could not be read.
     pub fn new(natives: &[NativeTool], servers: &[Server], locks: &[Lock], partial: bool) -> Names {
+        let hints = |tool: &NativeTool| Definition::parse(tool.json).map(|definition| definition.annotations());
+        let known = natives.iter().map(|tool| (tool.name.clone(), hints(tool).unwrap_or_default())).collect();
         let natives: BTreeSet<String> = natives.iter().map(|tool| tool.name.clone()).collect();
         let ids: Vec<String> = servers.iter().map(|server| server.id.value.clone()).collect();
-        let mut names = Names { known: natives.clone(), natives, ids, partial, ..Names::default() };
+        let mut names = Names { known, natives, ids, partial, ..Names::default() };
         for lock in locks.iter().filter(|lock| names.ids.contains(&lock.server)) {
-            let exposed: Vec<String> = lock.tools.iter().map(|tool| names.expose(&lock.server, &tool.name)).collect();
+            let expose = |tool: &LockedTool| (names.expose(&lock.server, &tool.name), tool.annotations);
+            let exposed: Vec<_> = lock.tools.iter().map(expose).collect();
             names.known.extend(exposed);
             names.locked.insert(lock.server.clone());
         }
@@ -45,7 +51,7 @@ impl Names {
     /// What is wrong with `name`, said of `subject` (such as "profile `coding` lists"), and how to mend it. `None`
     /// when a tool has it, or when its server has no lock and may have it.
     pub fn check(&mut self, subject: &str, name: &str) -> Option<(String, Option<String>)> {
-        if self.known.contains(name) {
+        if self.known.contains_key(name) {
             return None;
         }
         let ids: Vec<&str> = self.ids.iter().map(String::as_str).collect();
@@ -62,8 +68,29 @@ impl Names {
         }
     }
 
+    /// What is wrong with a rule for `pattern`, which is written as `text`, and how to mend it. `None` when it is for a
+    /// tool, or may be for one of a server without a lock.
+    pub fn check_pattern(&self, text: &str, pattern: &Pattern<'_>) -> Option<(String, Option<String>)> {
+        let unlocked = |id: &&String| !self.locked.contains(*id);
+        if self.partial
+            || self.known.iter().any(|(name, annotations)| pattern.matches(name, *annotations))
+            || self.ids.iter().filter(unlocked).any(|id| pattern.may_start_with(&format!("{id}_")))
+        {
+            return None;
+        }
+        let by_name = Pattern { hints: &[], ..*pattern };
+        let named = self.known.iter().filter(|(name, annotations)| by_name.matches(name, **annotations)).count();
+        let hint = match named {
+            0 => "no tool's name fits; compare `generated/permissions.tsv`, where all stand".to_owned(),
+            _ => format!(
+                "{named} tools fit by name, and none of them by its hints; see `annotations` in their definitions"
+            ),
+        };
+        Some((format!("this rule is for no tool: nothing fits `{text}`"), Some(hint)))
+    }
+
     fn hint(&self, name: &str, owner: Option<&str>) -> String {
-        if let Some(near) = did_you_mean(name, self.known.iter().map(String::as_str)) {
+        if let Some(near) = did_you_mean(name, self.known.keys().map(String::as_str)) {
             return near;
         }
         match owner {

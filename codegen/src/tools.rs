@@ -39,6 +39,13 @@ pub struct Tool {
     pub sha256: &'static str,
 }
 
+impl Tool {
+    /// Whether it is a native tool that only informs.
+    pub fn informs(&self) -> bool {
+        matches!(self.origin, Origin::Native(_)) && self.annotations.read_only == Some(true)
+    }
+}
+
 /// The renderings of one definition.
 #[derive(Debug, Clone, Copy)]
 pub struct Json {

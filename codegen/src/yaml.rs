@@ -67,7 +67,9 @@ pub fn parse(source: &Source, problems: &mut Vec<Problem>) -> Option<Node> {
                     let position = Position { line: narrow(location.line()), column: narrow(location.column()) };
                     // An end of text lies behind the last line break, where there is nothing to show.
                     let at = source.offset(position).min(source.text.trim_end().len());
-                    Problem::error(message).at(source, at..at)
+                    let line = source.line(position.line).trim_start();
+                    let star = line.starts_with('*').then(|| "what starts with `*` stands in quotes".to_owned());
+                    Problem::error(message).at(source, at..at).maybe_hint(star)
                 }
                 None => Problem::error(message).in_file(&source.path),
             });

@@ -57,7 +57,7 @@ fn lookup(app: &App, merged: &Merged, name: &str) -> Option<Result<Route, Outcom
     if !projection::is_permitted(&app.settings, tool) {
         return Some(Err(unknown(app, name)));
     }
-    let access = app.settings.access(&CATALOG, name, tool.informs());
+    let access = app.settings.access(tool.accesses());
     Some(Ok(match tool {
         ToolRef::Compiled(_, entry) => match entry.source {
             Source::Native(index) => Route::Native(NativeTool::from_index(index)?),

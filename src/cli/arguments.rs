@@ -44,6 +44,9 @@ pub(crate) enum Command {
     /// Call one tool
     #[command(after_help = CALL_EXAMPLES)]
     Call(CallArguments),
+    /// Show who may do what, and by which rule
+    #[command(after_help = POLICY_EXAMPLES)]
+    Policy(PolicyArguments),
     /// Show, approve or deny calls that wait for a person
     #[command(after_help = APPROVALS_EXAMPLES)]
     Approvals(ApprovalsArguments),
@@ -165,6 +168,38 @@ pub(crate) struct CallArguments {
     /// The whole result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+const POLICY_EXAMPLES: &str = "\
+Tells what is compiled into this executable. A rule that names a tool comes before patterns; of the patterns that fit, the
+more particular ones count, and of those the strictest; then the role's default.
+
+Examples:
+  evokore policy --role developer
+  evokore policy explain fs_write_file --role readonly";
+
+/// `evokore policy`.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyArguments {
+    /// What to show; without it, every tool
+    #[command(subcommand)]
+    pub(crate) command: Option<PolicyCommand>,
+    /// Role to show, in place of the active one
+    #[arg(long, global = true, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
+    /// As JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to show of the policy.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Say why one tool is allowed, needs approval or is denied
+    Explain {
+        /// Exposed name of the tool
+        tool: String,
+    },
 }
 
 const APPROVALS_EXAMPLES: &str = "\

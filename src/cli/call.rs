@@ -41,7 +41,9 @@ pub(crate) fn run(arguments: &CallArguments, out: Output) -> Result<Exit, Failur
         Outcome::Result(bytes) => {
             let result = parse(&bytes)?;
             let failed = result.get("isError") == Some(&Value::Bool(true));
-            let gated = failed && live.app.settings.access(&CATALOG, &arguments.tool, false) == RequireApproval;
+            let merged = live.app.merged();
+            let access = merged.find(&arguments.tool).map(|tool| live.app.settings.access(tool.accesses()));
+            let gated = failed && access == Some(RequireApproval);
             if arguments.json {
                 out.json(&result)?;
             } else if !gated {

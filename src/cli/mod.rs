@@ -11,6 +11,7 @@ mod init;
 mod live;
 mod login;
 mod output;
+mod policy;
 mod process;
 mod profile;
 mod search;
@@ -101,6 +102,7 @@ fn command(arguments: Vec<OsString>) -> Result<Exit, Failure> {
         Command::Tools(arguments) => tools::run(arguments, out),
         Command::Search(arguments) => search::run(arguments, out),
         Command::Call(arguments) => call::run(arguments, out),
+        Command::Policy(arguments) => policy::run(arguments, out),
         Command::Approvals(arguments) => approvals::run(arguments, out),
         Command::Login(arguments) => login::run(arguments, out),
         Command::Logout(arguments) => login::logout(arguments, out),

@@ -8,8 +8,10 @@ use std::collections::btree_map::Entry;
 
 use evokore_catalog::documents;
 use evokore_catalog::name;
+use evokore_catalog::permission::Accesses;
 use evokore_catalog::render::{self, Definition};
 use evokore_catalog::search::{Document, Segment, write_segment};
+use evokore_catalog::tool::Annotations;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -74,6 +76,7 @@ fn render_tool(id: &str, tool: &ChildTool) -> Result<Rendered, String> {
         original: tool.name.as_str().into(),
         description: definition.description().into(),
         annotations: definition.annotations(),
+        accesses: accesses(&exposed),
         described: full.clone().into(),
         full: full.into(),
         deferred: deferred.into(),
@@ -87,6 +90,15 @@ fn exposed_name(id: &str, tool: &str) -> String {
     let ids: Vec<&str> = CATALOG.servers.iter().map(|server| server.id).collect();
     let is_native = |name: &str| TOOL_BY_NAME.get(name).is_some_and(|index| *index < CATALOG.natives);
     name::exposed_name(id, tool, &ids, is_native)
+}
+
+/// What each role may do with the tool exposed as `name`: as compiled, or as for a tool without hints if the build does
+/// not know it, since a server that calls its tools harmless is not to be believed.
+fn accesses(name: &str) -> Cow<'static, Accesses> {
+    match TOOL_BY_NAME.get(name) {
+        Some(index) => Cow::Borrowed(CATALOG.tools[usize::from(*index)].accesses),
+        None => Cow::Owned(CATALOG.policy.accesses(name, Annotations::default(), false)),
+    }
 }
 
 /// A malformed definition with the members that the protocol's type of a tool does not allow put right: schemas that

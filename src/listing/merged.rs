@@ -1,9 +1,11 @@
 //! The merged catalog: compiled tools overlaid by what live child servers said. One immutable value, swapped whole.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use evokore_catalog::permission::Accesses;
 use evokore_catalog::search::Segment;
 use evokore_catalog::tool::{Annotations, Source, ToolEntry};
 
@@ -29,6 +31,8 @@ pub struct LiveTool {
     pub description: Box<str>,
     /// Behaviour hints.
     pub annotations: Annotations,
+    /// What each role may do with it. A server's own word on its hints counts only as far as a lock has it.
+    pub accesses: Cow<'static, Accesses>,
     /// Rendered for schema mode `full`.
     pub full: Bytes,
     /// Rendered for schema mode `deferred`; equal to `full` when its own definition is malformed.
@@ -114,9 +118,12 @@ impl<'a> ToolRef<'a> {
         }
     }
 
-    /// Whether it is a native tool that only informs: such tools are never locked out by a role's default.
-    pub fn informs(self) -> bool {
-        self.server().is_none() && self.annotations().read_only == Some(true)
+    /// What each role may do with it.
+    pub fn accesses(self) -> &'a Accesses {
+        match self {
+            ToolRef::Compiled(_, entry) => entry.accesses,
+            ToolRef::Live(_, _, tool) => &tool.accesses,
+        }
     }
 }
 

@@ -4,7 +4,6 @@ use evokore_catalog::permission::Access;
 use evokore_catalog::project;
 
 use super::merged::{Merged, ToolRef};
-use crate::catalog::CATALOG;
 use crate::settings::{DiscoveryMode, Settings};
 
 /// The names a session has activated, sorted.
@@ -20,7 +19,7 @@ pub fn is_visible(settings: &Settings, tool: ToolRef<'_>, activated: &Activated)
 
 /// Whether the active role may know of `tool` at all: denied tools are neither listed, found nor described.
 pub fn is_permitted(settings: &Settings, tool: ToolRef<'_>) -> bool {
-    settings.access(&CATALOG, tool.name(), tool.informs()) != Access::Deny
+    settings.access(tool.accesses()) != Access::Deny
 }
 
 fn is_always_visible(settings: &Settings, tool: ToolRef<'_>) -> bool {
@@ -41,4 +40,18 @@ pub fn differs(settings: &Settings, old: &Merged, new: &Merged, server: u16, act
             .collect()
     };
     visible(old) != visible(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::CATALOG;
+
+    /// The rows that the build made are what the policy says.
+    #[test]
+    fn compiled_accesses_are_the_policy() {
+        for (at, tool) in CATALOG.tools.iter().enumerate() {
+            let informs = at < usize::from(CATALOG.natives) && tool.annotations.read_only == Some(true);
+            assert_eq!(tool.accesses, CATALOG.policy.accesses(tool.name, tool.annotations, informs), "{}", tool.name);
+        }
+    }
 }

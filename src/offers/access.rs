@@ -2,7 +2,7 @@
 //! prompts: whoever may use none of a server's tools does not see the rest of it either.
 
 use evokore_catalog::name;
-use evokore_catalog::permission::Access;
+use evokore_catalog::permission::{Access, Rule};
 
 use crate::catalog::CATALOG;
 use crate::listing::merged::Merged;
@@ -21,11 +21,15 @@ pub fn is_open(settings: &Settings, merged: &Merged, server: u16) -> bool {
 
 /// Whether a server may turn out to be open once its tools are known.
 pub(super) fn may_open(settings: &Settings, server: u16) -> bool {
-    let rules = settings.role.map_or(CATALOG.policy.rules, |role| role.overrides);
+    let rules = settings.role.map_or(&CATALOG.policy.rules, |role| &role.overrides);
     let ids: Vec<&str> = CATALOG.servers.iter().map(|server| server.id).collect();
-    let id = ids.get(usize::from(server)).copied();
-    let names_it = |(tool, access): &(&str, Access)| *access != Access::Deny && name::owner(tool, &ids) == id;
-    by_default(settings) || rules.iter().any(names_it)
+    let Some(id) = ids.get(usize::from(server)).copied() else { return false };
+    let prefix = format!("{id}_");
+    let names_it = |rule: &Rule| match rule.pattern.is_exact() {
+        true => name::owner(rule.tools, &ids) == Some(id),
+        false => rule.pattern.may_start_with(&prefix),
+    };
+    by_default(settings) || rules.iter().any(|rule| rule.access != Access::Deny && names_it(rule))
 }
 
 fn by_default(settings: &Settings) -> bool {

@@ -1,5 +1,7 @@
 //! A tool as the build knows it: its rendered JSON, what that costs, and where calls to it go.
 
+use crate::permission::Accesses;
+
 /// One tool of the compiled catalog: a native tool, or a proxied tool whose schema a lock pins.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolEntry {
@@ -13,6 +15,8 @@ pub struct ToolEntry {
     pub description: &'static str,
     /// Behaviour hints of the definition.
     pub annotations: Annotations,
+    /// What each role may do with it.
+    pub accesses: &'static Accesses,
     /// The rendered definitions; `None` for a digest lock, whose tools are listed once their server is up.
     pub json: Option<ToolJson>,
     /// What the definition costs in a list.

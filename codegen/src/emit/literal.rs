@@ -2,7 +2,8 @@
 
 use std::fmt::Debug;
 
-use evokore_catalog::permission::{Access, Policy, Role};
+use evokore_catalog::permission::pattern::Hint;
+use evokore_catalog::permission::{Access, Policy, Role, Rule, Rules};
 use evokore_catalog::profile::{ProfileEntry, Visibility};
 use evokore_catalog::server::{OAuth, Rate, RateLimit, ServerSpec, ToolRule, Transport};
 use evokore_catalog::skill::{CodeBlock, NextStep};
@@ -72,14 +73,52 @@ impl Literal for Access {
     }
 }
 
+impl Literal for Hint {
+    fn literal(&self) -> String {
+        path("permission::pattern::Hint", self)
+    }
+}
+
+impl Literal for bool {
+    fn literal(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Literal for Rule {
+    fn literal(&self) -> String {
+        format!(
+            "::evokore_catalog::permission::Rule {{ tools: {:?}, pattern: \
+             ::evokore_catalog::permission::pattern::Pattern {{ name: {:?}, hints: {} }}, access: {}, line: {} }}",
+            self.tools,
+            self.pattern.name,
+            slice(self.pattern.hints),
+            self.access.literal(),
+            self.line,
+        )
+    }
+}
+
+impl Literal for Rules {
+    fn literal(&self) -> String {
+        format!(
+            "::evokore_catalog::permission::Rules {{ exact: {}, patterns: {} }}",
+            slice(self.exact),
+            slice(self.patterns)
+        )
+    }
+}
+
 impl Literal for Role {
     fn literal(&self) -> String {
         format!(
-            "::evokore_catalog::permission::Role {{ name: {:?}, description: {:?}, default_permission: {}, overrides: {} }}",
+            "::evokore_catalog::permission::Role {{ name: {:?}, index: {}, description: {:?}, default_permission: {}, \
+             overrides: {} }}",
             self.name,
+            self.index,
             self.description,
             self.default_permission.literal(),
-            slice(self.overrides)
+            self.overrides.literal()
         )
     }
 }
@@ -88,7 +127,7 @@ impl Literal for Policy {
     fn literal(&self) -> String {
         format!(
             "::evokore_catalog::permission::Policy {{ rules: {}, roles: {}, active_role: {:?} }}",
-            slice(self.rules),
+            self.rules.literal(),
             slice(self.roles),
             self.active_role
         )

@@ -126,14 +126,16 @@ fn tool_literal(tool: &Tool, model: &Model, blobs: &mut Blobs) -> String {
         deferred: tool.counts.deferred.of(model.encoding),
         visible: tool.counts.visible.of(model.encoding),
     };
+    let accesses = model.policy.accesses(tool.name, tool.annotations, tool.informs());
     format!(
         "::evokore_catalog::tool::ToolEntry {{ name: {:?}, source: {}, title: {:?}, description: {:?}, \
-         annotations: {}, json: {}, tokens: ::evokore_catalog::tool::{tokens:?}, sha256: {:?} }}",
+         annotations: {}, accesses: {}, json: {}, tokens: ::evokore_catalog::tool::{tokens:?}, sha256: {:?} }}",
         tool.name,
         tool.origin.literal(),
         tool.title,
         tool.description,
         tool.annotations.literal(),
+        slice(&accesses),
         json.map_or_else(|| "None".to_owned(), |json| format!("Some({json})")),
         tool.sha256,
     )

@@ -1,6 +1,6 @@
 //! The tables of `generated/`: tab-separated, a head line that names the command, a line that names the columns.
 
-use evokore_catalog::permission::Access;
+use evokore_catalog::permission::{Access, decide};
 use evokore_catalog::profile::{Activation, ProfileEntry, SchemaMode};
 use evokore_catalog::project::always_visible_compiled;
 use evokore_catalog::search::Segment;
@@ -162,19 +162,11 @@ pub(super) fn permissions(model: &Model) -> String {
     let columns: Vec<&str> = ["tool", "without a role"].into_iter().chain(roles.iter().map(|role| role.name)).collect();
     let mut table = Table::new(&columns);
     for tool in &model.tools {
-        let informs = matches!(tool.origin, Origin::Native(_)) && tool.annotations.read_only == Some(true);
-        let access = |role| text(access_name(model.policy.decide(role, tool.name, informs, Access::Allow)));
+        let accesses = model.policy.accesses(tool.name, tool.annotations, tool.informs());
+        let access = |role| text(decide(&accesses, role, Access::Allow).name());
         let mut cells = vec![text(tool.name), access(None)];
         cells.extend(roles.iter().map(|role| access(Some(role))));
         table.row(&cells);
     }
     table.0
-}
-
-fn access_name(access: Access) -> &'static str {
-    match access {
-        Access::Allow => "allow",
-        Access::RequireApproval => "require_approval",
-        Access::Deny => "deny",
-    }
 }

@@ -54,7 +54,7 @@ fn levels() {
 #[test]
 fn names() {
     check(
-        "rules:\n  fs_reed_file: deny\n  \"fs_*\": deny\n  git_status: allow\n  slack_post: deny\nroles:\n  r:\n    \
+        "rules:\n  fs_reed_file: deny\n  \"fz_*\": deny\n  git_status: allow\n  slack_post: deny\nroles:\n  r:\n    \
          default_permission: deny\n    overrides:\n      fs_write_fil: allow\n",
         expect![[r#"
             error: this rule is for the unknown tool `fs_reed_file`
@@ -64,12 +64,12 @@ fn names() {
               |   ^^^^^^^^^^^^
             hint: did you mean `fs_read_file`?
 
-            error: `fs_*` is a pattern, which a rule must not be
+            error: this rule is for no tool: nothing fits `fz_*`
               --> permissions.yml:3:3
               |
-            3 |   "fs_*": deny
+            3 |   "fz_*": deny
               |   ^^^^^^
-            hint: name every tool, each on its own line
+            hint: no tool's name fits; compare `generated/permissions.tsv`, where all stand
 
             error: this rule is for the unknown tool `slack_post`
               --> permissions.yml:5:3
@@ -253,27 +253,49 @@ fn a_policy_compiles_to_what_it_says() {
     assert_eq!(compilation.problems, []);
     expect![[r#"
         Policy {
-            rules: [
-                (
-                    "fs_read_file",
-                    Allow,
-                ),
-                (
-                    "fs_write_file",
-                    RequireApproval,
-                ),
-            ],
+            rules: Rules {
+                exact: [
+                    Rule {
+                        tools: "fs_read_file",
+                        pattern: Pattern {
+                            name: "fs_read_file",
+                            hints: [],
+                        },
+                        access: Allow,
+                        line: 0,
+                    },
+                    Rule {
+                        tools: "fs_write_file",
+                        pattern: Pattern {
+                            name: "fs_write_file",
+                            hints: [],
+                        },
+                        access: RequireApproval,
+                        line: 0,
+                    },
+                ],
+                patterns: [],
+            },
             roles: [
                 Role {
                     name: "r",
+                    index: 0,
                     description: "",
                     default_permission: Deny,
-                    overrides: [
-                        (
-                            "fs_read_file",
-                            Allow,
-                        ),
-                    ],
+                    overrides: Rules {
+                        exact: [
+                            Rule {
+                                tools: "fs_read_file",
+                                pattern: Pattern {
+                                    name: "fs_read_file",
+                                    hints: [],
+                                },
+                                access: Allow,
+                                line: 0,
+                            },
+                        ],
+                        patterns: [],
+                    },
                 },
             ],
             active_role: Some(
@@ -281,4 +303,60 @@ fn a_policy_compiles_to_what_it_says() {
             ),
         }"#]]
     .assert_eq(&format!("{:#?}", compilation.model.policy));
+}
+
+#[test]
+fn patterns() {
+    check(
+        "rules:\n  \"fs_*\": deny\n  \"git_*[!readOnlyHint]\": deny\n  \"[destructiveHint]\": deny\n  \"hub_*\": deny\n  \
+         \"fs_*[openWorldHint, readOnlyHint]\": allow\n  \"fs_*[readonlyHint]\": allow\n  \"fs_*[readOnlyHint\": allow\n  \
+         \"fs_?\": deny\n  \"*[readOnlyHint, !readOnlyHint]\": deny\n",
+        expect![[r#"
+            error: this rule is for no tool: nothing fits `hub_*`
+              --> permissions.yml:5:3
+              |
+            5 |   "hub_*": deny
+              |   ^^^^^^^
+            hint: no tool's name fits; compare `generated/permissions.tsv`, where all stand
+
+            error: `fs_*[readonlyHint]` asks for the unknown hint `readonlyHint`
+              --> permissions.yml:7:3
+              |
+            7 |   "fs_*[readonlyHint]": allow
+              |   ^^^^^^^^^^^^^^^^^^^^
+            hint: did you mean `readOnlyHint`?
+
+            error: the hints of `fs_*[readOnlyHint` have no end
+              --> permissions.yml:8:3
+              |
+            8 |   "fs_*[readOnlyHint": allow
+              |   ^^^^^^^^^^^^^^^^^^^
+            hint: end the key with `]`, as in `"fs_*[readOnlyHint]"`
+
+            error: `fs_?` has the character `?`, which no tool's name has
+              --> permissions.yml:9:3
+              |
+            9 |   "fs_?": deny
+              |   ^^^^^^
+            hint: names have letters, digits, `_` and `-`; `*` stands for any of them
+
+            error: `*[readOnlyHint, !readOnlyHint]` asks for `readOnlyHint` and its opposite
+              --> permissions.yml:10:3
+               |
+            10 |   "*[readOnlyHint, !readOnlyHint]": deny
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            hint: no tool fits that; delete one of the two
+        "#]],
+    );
+    check(
+        "rules:\n  *_file: deny\n",
+        expect![[r#"
+        error: no valid YAML: unknown anchor
+          --> permissions.yml:2:3
+          |
+        2 |   *_file: deny
+          |   ^
+        hint: what starts with `*` stands in quotes
+    "#]],
+    );
 }

@@ -4,16 +4,16 @@ mod report;
 
 use std::time::{Duration, Instant};
 
-use evokore_catalog::permission::Access;
 use serde_json::{Value, json};
 
 use super::arguments::TryArguments;
 use super::client::Client;
 use super::output::{Output, Progress};
 use super::process;
-use crate::catalog::CATALOG;
 use crate::env_vars;
 use crate::error::{Exit, Failure};
+use crate::listing::merged::Merged;
+use crate::listing::projection;
 use crate::settings::Settings;
 use report::{Server, Shown};
 
@@ -67,9 +67,9 @@ pub(crate) fn run(arguments: &TryArguments, out: Output) -> Result<Exit, Failure
     Ok(Exit::Ok)
 }
 
-/// Whether the active role may call a native tool that only informs.
+/// Whether the active role may call a native tool.
 fn may(settings: &Settings, tool: &str) -> bool {
-    settings.access(&CATALOG, tool, true) != Access::Deny
+    Merged::default().find(tool).is_some_and(|tool| projection::is_permitted(settings, tool))
 }
 
 /// A native call that needs nothing and harms nothing: the first of these that the list shows.

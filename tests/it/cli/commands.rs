@@ -55,6 +55,55 @@ fn tools_are_the_compiled_profiles() {
 }
 
 #[test]
+fn the_policy_is_the_reviewed_one_and_says_why() {
+    let mut sandbox = Sandbox::new("policy");
+    let table = std::fs::read_to_string(repository().join("generated/permissions.tsv")).unwrap();
+    let head: Vec<&str> = table.lines().find(|line| line.starts_with("# tool")).unwrap().split('\t').collect();
+    for (column, role) in head.iter().enumerate().skip(1) {
+        let chosen: &[&str] = if column == 1 { &[] } else { &["--role", role] };
+        let told = sandbox.run(&[&["policy", "--json"], chosen].concat()).json();
+        let tools = told["tools"].as_array().unwrap();
+        assert_eq!(tools.len(), rows(&table).count());
+        for (tool, row) in tools.iter().zip(rows(&table)) {
+            assert_eq!((&tool["tool"], &tool["access"]), (&row[0].into(), &row[column].into()), "{role}");
+        }
+    }
+    let explained = [
+        &["fs_write_file"][..],
+        &["fs_read_file", "--role", "readonly"],
+        &["fs_write_file", "--role", "readonly"],
+        &["discover_tools", "--role", "readonly"],
+        &["fs_list_directory", "--role", "developer"],
+    ];
+    let told: String =
+        explained.iter().map(|of| sandbox.run(&[&["policy", "explain"], *of].concat()).content()).collect();
+    expect_test::expect![[r#"
+        fs_write_file without a role: require_approval
+          `fs_write_file` (permissions.yml:12) names it, in `rules`
+        fs_read_file as role `readonly`: allow
+          `fs_read_file` (permissions.yml:71) names it, in `overrides` of `readonly`
+        fs_write_file as role `readonly`: deny
+          nothing in `overrides` of `readonly` fits it; this is the role's `default_permission`
+        discover_tools as role `readonly`: allow
+          no rule in `overrides` of `readonly` names it, and a native tool that only informs is allowed then
+        fs_list_directory as role `developer`: allow
+          `fs_list_directory` (permissions.yml:55) names it, in `overrides` of `developer`
+    "#]]
+    .assert_eq(&told);
+    sandbox.set("EVOKORE_ROLE", "readonly");
+    assert_eq!(sandbox.run(&["policy", "--json"]).json()["role"], "readonly");
+    for (arguments, said) in [
+        (&["policy", "--role", "reedonly"][..], "did you mean `readonly`?"),
+        (&["policy", "explain", "fs_writefile"], "did you mean `fs_write_file`?"),
+        (&["policy", "explain", "nobody"], "`evokore policy` lists all"),
+    ] {
+        let ran = sandbox.run(arguments);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.stderr.contains(said), "{ran:?}");
+    }
+}
+
+#[test]
 fn search_finds_an_exact_name_first() {
     let sandbox = Sandbox::new("search");
     let told = sandbox.run(&["search", "--json", "proxy_server_status"]).json();

@@ -1,6 +1,8 @@
 //! `permissions.yml`: flat rules, roles, and the active role. A policy that cannot be read to the letter is a problem:
 //! a slip in it must not open a door.
 
+mod selector;
+
 use std::collections::BTreeMap;
 
 use crate::leak::{leak, leak_all};
@@ -8,13 +10,14 @@ use crate::names::Names;
 use crate::problem::{Problem, did_you_mean};
 use crate::source::Source;
 use crate::yaml::{Node, Places};
-use evokore_catalog::permission::{Access, Policy, Role};
+use evokore_catalog::permission::{Access, Policy, Role, Rule, Rules};
+use selector::Fault;
 
 /// The policy as written.
 #[derive(Debug, Clone, Default)]
 pub struct Permissions {
-    /// Flat rules, sorted by name.
-    pub rules: BTreeMap<String, Access>,
+    /// Flat rules, sorted as written.
+    pub rules: Vec<Rule>,
     /// Roles, sorted by name.
     pub roles: BTreeMap<String, RoleRules>,
     /// `active_role`.
@@ -28,8 +31,8 @@ pub struct RoleRules {
     pub description: String,
     /// `default_permission`.
     pub default_permission: Access,
-    /// `overrides`, sorted by name.
-    pub overrides: BTreeMap<String, Access>,
+    /// `overrides`, sorted as written.
+    pub overrides: Vec<Rule>,
 }
 
 const KEYS: &[&str] = &["rules", "roles", "active_role"];
@@ -40,9 +43,13 @@ const LEVELS: &[(&str, Access)] =
 impl Permissions {
     /// The policy as the catalog holds it.
     pub fn compile(&self) -> Policy {
-        let rules = |map: &BTreeMap<String, Access>| leak_all(map.iter().map(|(name, access)| (leak(name), *access)));
-        let roles = self.roles.iter().map(|(name, role)| Role {
+        let rules = |rules: &[Rule]| {
+            let (exact, patterns): (Vec<Rule>, Vec<Rule>) = rules.iter().partition(|rule| rule.pattern.is_exact());
+            Rules { exact: exact.leak(), patterns: patterns.leak() }
+        };
+        let roles = (0..).zip(&self.roles).map(|(index, (name, role))| Role {
             name: leak(name),
+            index,
             description: leak(&role.description),
             default_permission: role.default_permission,
             overrides: rules(&role.overrides),
@@ -145,20 +152,32 @@ impl Reader<'_> {
         self.report(Problem::error(format!("unknown key `{key}` in {what}")).hint(hint), &path, false);
     }
 
-    fn rules(&mut self, value: &Node, path: &[&str], what: &str) -> BTreeMap<String, Access> {
-        let mut rules = BTreeMap::new();
-        for (name, value) in self.mapping(value, path, what).unwrap_or_default() {
-            let path: Vec<&str> = path.iter().copied().chain([name]).collect();
-            if name.contains(['*', '?', '[', '{']) {
-                let message = format!("`{name}` is a pattern, which a rule must not be");
-                self.report(Problem::error(message).hint("name every tool, each on its own line"), &path, false);
-            } else if let Some((message, hint)) = self.names.check("this rule is for the", name) {
+    fn rules(&mut self, value: &Node, path: &[&str], what: &str) -> Vec<Rule> {
+        let mut rules = Vec::new();
+        for (tools, value) in self.mapping(value, path, what).unwrap_or_default() {
+            let path: Vec<&str> = path.iter().copied().chain([tools]).collect();
+            let access = self.level(value, &path, &format!("the access to `{tools}`"));
+            let pattern = match selector::read(tools) {
+                Ok(pattern) => pattern,
+                Err(Fault { message, hint }) => {
+                    self.report(Problem::error(message).hint(hint), &path, false);
+                    continue;
+                }
+            };
+            let unknown = match pattern.is_exact() {
+                true => self.names.check("this rule is for the", tools),
+                false => self.names.check_pattern(tools, &pattern),
+            };
+            if let Some((message, hint)) = unknown {
                 self.report(Problem::error(message).maybe_hint(hint), &path, false);
             }
-            if let Some(access) = self.level(value, &path, &format!("the access to `{name}`")) {
-                rules.insert(name.to_owned(), access);
+            if let Some(access) = access {
+                let place = self.places.find(&path, 0);
+                let line = place.map_or(0, |place| self.source.position(place.key.start).line);
+                rules.push(Rule { tools: leak(tools), pattern, access, line });
             }
         }
+        rules.sort_by_key(|rule| rule.tools);
         rules
     }
 
@@ -193,7 +212,7 @@ impl Reader<'_> {
         let mut default_permission = None;
         let mut stated = false;
         let mut role =
-            RoleRules { description: String::new(), default_permission: Access::Deny, overrides: BTreeMap::new() };
+            RoleRules { description: String::new(), default_permission: Access::Deny, overrides: Vec::new() };
         for (key, value) in self.mapping(value, &path, &place)? {
             let inner = ["roles", name, key];
             match key {
