@@ -131,7 +131,7 @@ mod tests {
             ("fs_read_*", "fs_*", false),
             ("*_delete_*", "supabase_*", false),
             ("supabase_*", "*_delete_*", false),
-            ("*_delete_*", "supabase_delete_*", false),
+            ("*_delete_*", "supabase_delete_*", true),
             ("*_delete*", "supabase_delete_*", true),
             ("*", "*_x", true),
             ("fs_*", "fs_*", true),
