@@ -71,7 +71,7 @@ pub use error::{ChildError, Size};
 #[cfg(unix)]
 pub use guard::{ARGUMENT as GUARD, run as run_guard};
 #[cfg(feature = "http")]
-pub use http::{Line, LoginError, login, logout};
+pub use http::{Line, LoginError, Logout, login, logout};
 pub use launch::{LaunchError, Launched, Launcher, Wires};
 pub use logging::Level;
 pub use process::{Exit, Group};

@@ -17,7 +17,7 @@ use super::output::Output;
 use super::process;
 use crate::catalog::CATALOG;
 #[cfg(feature = "http")]
-use crate::child::{self, LoginError};
+use crate::child::{self, LoginError, Logout};
 use crate::error::{Exit, Failure};
 
 /// Runs `evokore login`.
@@ -29,11 +29,8 @@ pub(crate) fn run(arguments: &ServerArguments, out: Output) -> Result<Exit, Fail
     let spec = server(&arguments.server)?;
     let settings = process::settings(None)?;
     let (_, children) = process::app(settings, Arc::new(|_| {}));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::runtime(format!("cannot start the runtime: {error}")))?;
-    let issuer = runtime.block_on(child::login(spec, &children, show)).map_err(|error| failed("login", spec, error))?;
+    let issuer =
+        runtime()?.block_on(child::login(spec, &children, show)).map_err(|error| failed("login", spec, error))?;
     out.print(&format!("logged in to `{}` through {issuer}\n", spec.id))?;
     Ok(Exit::Ok)
 }
@@ -47,9 +44,13 @@ pub(crate) fn logout(arguments: &ServerArguments, out: Output) -> Result<Exit, F
     let spec = server(&arguments.server)?;
     let settings = process::settings(None)?;
     let (_, children) = process::app(settings, Arc::new(|_| {}));
-    let text = match child::logout(spec, &children).map_err(|error| failed("logout", spec, error))? {
-        true => format!("logged out of `{}`\n", spec.id),
-        false => format!("nobody was logged in to `{}`\n", spec.id),
+    let outcome = runtime()?.block_on(child::logout(spec, &children));
+    let text = match outcome.map_err(|error| failed("logout", spec, error))? {
+        Logout::Nobody => format!("nobody was logged in to `{}`\n", spec.id),
+        Logout::Revoked(issuer) => format!("logged out of `{}`; {issuer} takes the tokens no more\n", spec.id),
+        Logout::Forgotten(why) => {
+            format!("logged out of `{}`; the tokens are good until they end, since {why}\n", spec.id)
+        }
     };
     out.print(&text)?;
     Ok(Exit::Ok)
@@ -75,6 +76,14 @@ fn server(id: &str) -> Result<&'static ServerSpec, Failure> {
         Failure::usage(format!("there is no child server `{id}` in this build"))
             .hint(format!("known: {}", known.join(", ")))
     })
+}
+
+#[cfg(feature = "http")]
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::runtime(format!("cannot start the runtime: {error}")))
 }
 
 #[cfg(feature = "http")]

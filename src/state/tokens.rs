@@ -42,6 +42,15 @@ pub struct Tokens {
     /// Seconds since 1970; `None` if it was not said.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expires_at: Option<u64>,
+    /// Where the authorization server takes tokens back (RFC 7009), if it does.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub revocation_endpoint: Option<String>,
+    /// What was granted: scopes (RFC 6749, 3.3). None if nothing was said of them.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub scopes: Vec<String>,
+    /// What the server has wanted since besides; the next login asks for it, too.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub wanted_scopes: Vec<String>,
 }
 
 impl fmt::Debug for Tokens {

@@ -10,7 +10,7 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, 
 use hyper::{Method, Request, Response, StatusCode, Uri};
 
 use super::address::{self, origin};
-use super::auth::{Access, NoAccess};
+use super::auth::{Access, NoAccess, lacking};
 use super::client::Client;
 use super::failure::Failure;
 use super::frame::Echo;
@@ -85,22 +85,39 @@ impl Endpoint {
         self
     }
 
-    /// Sends a request. If the server does not take the token of a login, it is renewed and the request made again.
+    /// Sends a request. If the server does not take the token of a login, it is renewed and the request made again; if
+    /// that is good for too little, likewise with the one of a later login.
     pub(super) async fn send(&self, ask: Ask<'_>, ticket: &Ticket) -> Result<Response<Incoming>, Failure> {
         let Some(access) = &self.access else { return self.send_as(None, ask, ticket).await };
         let login = |NoAccess(why): NoAccess| Failure::Login { quote: why, was_told: false };
         let token = access.header().await.map_err(login)?;
         let response = self.send_as(token.as_ref(), ask, ticket).await?;
-        if response.status() != StatusCode::UNAUTHORIZED {
-            return Ok(response);
-        }
-        let other = match access.instead(token.as_ref()).await {
-            Ok(other) => other,
-            // The server's own words say more.
-            Err(NoAccess(why)) if why.is_empty() => return Ok(response),
-            Err(why) => return Err(login(why)),
+        let other = if response.status() == StatusCode::UNAUTHORIZED {
+            match access.instead(token.as_ref()).await {
+                Ok(other) => Some(other),
+                // The server's own words say more.
+                Err(NoAccess(why)) if why.is_empty() => None,
+                Err(why) => return Err(login(why)),
+            }
+        } else if lacking(response.status(), response.headers()).is_some() {
+            access.anew(token.as_ref()).await
+        } else {
+            None
         };
-        self.send_as(Some(&other), ask, ticket).await
+        match other {
+            Some(other) => self.send_as(Some(&other), ask, ticket).await,
+            None => Ok(response),
+        }
+    }
+
+    /// Why the server wants other scopes than it was shown, if that is what it says.
+    pub(super) async fn lack(&self, status: StatusCode, headers: &HeaderMap, quote: &str) -> Option<Failure> {
+        let wanted = lacking(status, headers)?;
+        let missing = match &self.access {
+            Some(access) => access.wants(&wanted).await,
+            None => None,
+        };
+        Some(Failure::Scope { wanted, missing, was_told: self.has_credentials(), quote: quote.to_owned() })
     }
 
     /// Sends a request with `token`, and follows redirects that stay within the origin.

@@ -121,6 +121,9 @@ impl Link {
             }
             _ => {}
         }
+        if let Some(lack) = self.endpoint.lack(status, &parts.headers, &shortened(&body)).await {
+            return Err(lack);
+        }
         Err(failure::status(status, &body, pause::asked_for(&parts.headers)))
     }
 

@@ -19,6 +19,9 @@ pub(super) enum Failure {
     Status { status: StatusCode, quote: String, after: Option<Duration> },
     /// 401: it wants to know who asks. Whether it was told.
     Login { quote: String, was_told: bool },
+    /// 403: who asks may not do this, for want of scopes. Those it `wanted`; of them those that the login lacks, if
+    /// there is one; whether it was shown credentials of the configuration.
+    Scope { wanted: Vec<String>, missing: Option<Vec<String>>, was_told: bool, quote: String },
     /// It does not know the session any more.
     SessionGone,
     /// It asked to be left alone for so long.
@@ -91,6 +94,10 @@ impl Failure {
                  out and run `evokore login {id}`",
                 colon(quote)
             ),
+            Failure::Scope { wanted, missing, was_told, quote } => {
+                let (what, hint) = lack(id, wanted, missing.as_deref(), *was_told);
+                format!("{what} (HTTP 403){}\nhint: {hint}", colon(quote))
+            }
             Failure::SessionGone => {
                 "ends every session at once (HTTP 404 right after a new one)\nhint: tell whoever runs \
                  it; several instances behind one address may not share their sessions"
@@ -113,6 +120,34 @@ impl Failure {
             ),
             Failure::TooLarge(size) => format!("gave too large an answer: {size} bytes"),
         }
+    }
+}
+
+/// What is missing where scopes do not suffice, and what to do.
+fn lack(id: &str, wanted: &[String], missing: Option<&[String]>, was_told: bool) -> (String, String) {
+    let named = |scopes: &[String]| {
+        let names: Vec<_> = scopes.iter().map(|scope| format!("`{scope}`")).collect();
+        format!("the scope{} {}", if names.len() == 1 { "" } else { "s" }, names.join(", "))
+    };
+    match missing {
+        _ if wanted.is_empty() => (
+            "allows less with these credentials than this needs, and does not say which scopes it wants".to_owned(),
+            format!("name them as `scopes` in `oauth` of its entry, then run `evokore login {id}`"),
+        ),
+        // It would be asked for again and again.
+        Some([]) => (
+            format!("does not allow this, although its login has {}", named(wanted)),
+            "whoever is logged in may not do this; ask whoever runs it".to_owned(),
+        ),
+        Some(missing) => (
+            format!("wants {}, which its login has not", named(missing)),
+            format!("run `evokore login {id}`, which asks for that besides what the login has"),
+        ),
+        None if was_told => (
+            format!("wants {}, which its credentials have not", named(wanted)),
+            format!("give its `headers` a token that has, or take it out and run `evokore login {id}`"),
+        ),
+        None => (format!("wants {}", named(wanted)), format!("run `evokore login {id}`")),
     }
 }
 

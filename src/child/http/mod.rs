@@ -29,7 +29,7 @@ mod pause;
 mod session;
 mod sse;
 
-pub use auth::{LoginError, login, logout};
+pub use auth::{LoginError, Logout, login, logout};
 pub(super) use client::Client;
 use endpoint::Endpoint;
 pub use link::Line;

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use evokore::child::{ChildCall, ChildSettings, Children, LoginError, Status, login, logout};
+use evokore::child::{ChildCall, ChildSettings, Children, LoginError, Logout, Status, login, logout};
 use evokore_catalog::server::{OAuth, ServerSpec, Transport};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -84,6 +84,16 @@ impl Far {
             });
         };
         timeout(LONG, login(&self.spec(), &self.settings(), browse)).await.unwrap()
+    }
+
+    async fn logout(&self) -> Logout {
+        timeout(LONG, logout(&self.spec(), &self.settings())).await.unwrap().unwrap()
+    }
+
+    /// What the last login asked for.
+    fn asked_for(&self) -> Value {
+        let asked = self.log("/authorize").into_iter().rev().find(|entry| entry["asked"].is_object()).unwrap();
+        asked["asked"].clone()
     }
 
     fn children(&self) -> Children {
@@ -179,8 +189,9 @@ async fn a_login_is_kept_used_and_forgotten() {
     assert!(tokens[0] == "" && tokens[1..].iter().all(|token| token == "access1"), "{tokens:?}");
     children.shutdown().await;
 
-    assert!(logout(&far.spec(), &far.settings()).unwrap());
-    assert!(!logout(&far.spec(), &far.settings()).unwrap());
+    let why = format!("http://127.0.0.1:{}/tenant takes no tokens back", far.port);
+    assert_eq!(far.logout().await, Logout::Forgotten(why));
+    assert_eq!(far.logout().await, Logout::Nobody);
     let children = far.children();
     let error = echo(&children).await.unwrap_err();
     assert!(error.contains("needs login: run evokore login far"), "{error}");
@@ -202,6 +213,123 @@ async fn a_configured_client_says_who_it_is() {
     assert!(!std::fs::read_to_string(far.file()).unwrap().contains("s/cret"));
     far.revoke();
     echo(&far.children()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_document_says_who_asks_where_it_is_read() {
+    const DOCUMENT: &str = "https://evokore.example/client.json";
+    for (habits, client, secret) in [
+        (&["documents"][..], DOCUMENT, None),
+        (&["documents", "nobody"], DOCUMENT, None),
+        (&[], "registered", None),
+        // Whoever has a secret is known there: no document is read about that client.
+        (&["documents", "known=https://evokore.example/client.json:s/cret"], DOCUMENT, Some("${SECRET}")),
+    ] {
+        let Some(mut far) = Far::start(habits) else { return };
+        far.oauth.client_id = Some(DOCUMENT);
+        far.oauth.client_secret = secret;
+        far.login().await.unwrap();
+        assert_eq!(far.asked_for()["client_id"], client, "{habits:?}");
+        assert_eq!(far.log("/register").is_empty(), client == DOCUMENT, "{habits:?}");
+        let granted = &far.log("/token")[0]["asked"];
+        assert_eq!(granted.get("client_id").is_some(), secret.is_none(), "{habits:?}");
+    }
+
+    let Some(mut far) = Far::start(&["nobody"]) else { return };
+    let issuer = format!("the authorization server http://127.0.0.1:{}/tenant ", far.port);
+    let told = |error: LoginError| error.what.strip_prefix(&issuer).unwrap().to_owned();
+    assert_eq!(told(far.login().await.unwrap_err()), "lets nobody register by themselves");
+    far.oauth.client_id = Some(DOCUMENT);
+    let expected = "reads no documents of clients, such as the one that `clientId` names, and lets nobody register by \
+                    themselves";
+    assert_eq!(told(far.login().await.unwrap_err()), expected);
+}
+
+#[tokio::test]
+async fn a_logout_gives_the_tokens_back() {
+    let Some(mut far) = Far::start(&["back", "known=me:s/cret"]) else { return };
+    far.oauth = OAuth { client_id: Some("me"), client_secret: Some("${SECRET}"), ..OAuth::ABSENT };
+    far.login().await.unwrap();
+    assert_eq!(far.logout().await, Logout::Revoked(format!("http://127.0.0.1:{}/tenant", far.port)));
+    let given: Vec<_> = far.log("/back").into_iter().map(|entry| entry["asked"].clone()).collect();
+    let kinds: Vec<_> = given.iter().map(|asked| (&asked["token"], &asked["token_type_hint"])).collect();
+    assert_eq!(kinds, [(&json!("refresh1"), &json!("refresh_token")), (&json!("access1"), &json!("access_token"))]);
+    assert!(given.iter().all(|asked| asked["authorization"].as_str().unwrap().starts_with("Basic ")), "{given:?}");
+    assert_eq!(far.logout().await, Logout::Nobody);
+
+    let Some(far) = Far::start(&["back=503"]) else { return };
+    far.login().await.unwrap();
+    let Logout::Forgotten(why) = far.logout().await else { panic!() };
+    assert!(why.ends_with("/tenant did not take them back: HTTP 503"), "{why}");
+    assert_eq!(far.logout().await, Logout::Nobody, "they are forgotten all the same");
+}
+
+#[tokio::test]
+async fn scopes_that_are_missing_are_told_and_asked_for_by_the_next_login() {
+    let Some(mut far) = Far::start(&["wants=write admin"]) else { return };
+    far.oauth.scopes = &["read", "write"];
+    far.login().await.unwrap();
+    let children = far.children();
+    for _ in 0..2 {
+        let error = echo(&children).await.unwrap_err();
+        let expected = "child server `far` wants the scope `admin`, which its login has not (HTTP 403): \
+                        {\"error\": \"insufficient_scope\"}\nhint: run `evokore login far`, which asks for that \
+                        besides what the login has";
+        assert_eq!(error, expected);
+    }
+    let calls = || far.log("/mcp").iter().filter(|entry| entry["method"] == "tools/call").count();
+    assert_eq!(calls(), 2, "it is not asked again and again");
+    assert_eq!((&far.kept()["scopes"], &far.kept()["wantedScopes"]), (&json!(["read", "write"]), &json!(["admin"])));
+    // Someone logs in, in another process.
+    far.login().await.unwrap();
+    assert_eq!(far.asked_for()["scope"], "read write admin");
+    echo(&children).await.unwrap();
+    assert_eq!(far.kept()["scopes"], json!(["read", "write", "admin"]));
+
+    // What was asked for and is not granted is not asked for for ever by itself.
+    let Some(far) = Far::start(&["wants=admin", "grants=read"]) else { return };
+    far.login().await.unwrap();
+    let error = echo(&far.children()).await.unwrap_err();
+    assert!(error.contains("wants the scope `admin`, which its login has not"), "{error}");
+    far.login().await.unwrap();
+    assert_eq!(
+        (far.asked_for()["scope"].as_str(), far.log("/token").len()),
+        (Some("read write admin offline_access"), 2)
+    );
+    assert!(echo(&far.children()).await.unwrap_err().contains("`admin`"));
+}
+
+#[tokio::test]
+async fn a_server_of_2024_11_05_can_want_a_login_too() {
+    let Some(far) = Far::start(&["stream"]) else { return };
+    far.login().await.unwrap();
+    let children = far.children();
+    echo(&children).await.unwrap();
+    assert_eq!(far.kept()["accessToken"], "access1");
+}
+
+#[tokio::test]
+async fn a_program_is_logged_in_to_by_its_environment() {
+    let settings = ChildSettings::new(Arc::new(|_: &str| None), Arc::new(|_| {}));
+    for (env, hint) in [
+        (
+            &[("A", "${TOKEN}"), ("B", "b"), ("C", "${C:-x}")][..],
+            "it takes its credentials from its environment: set `TOKEN`",
+        ),
+        (
+            &[],
+            "such a program takes credentials from its environment: give them to it in `env` of its entry, as \
+             `\"NAME\": \"${NAME}\"`",
+        ),
+    ] {
+        let spec =
+            ServerSpec { transport: Transport::Stdio { command: "x", args: &[], env, cwd: None }, ..spec("near") };
+        for error in [login(&spec, &settings, |_| panic!()).await.map(drop), logout(&spec, &settings).await.map(drop)] {
+            let LoginError { what, hint: told } = error.unwrap_err();
+            assert_eq!(what, "it is started by a `command`, so there is nothing to log in to");
+            assert_eq!(told, hint);
+        }
+    }
 }
 
 #[tokio::test]

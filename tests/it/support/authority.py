@@ -13,6 +13,12 @@ stdin. Each argument switches on one habit:
   known=ID:KEY   registers nobody, and wants this client with this secret
   open           wants no login
   spent          takes no refresh token
+  nobody         registers nobody
+  documents      says that it reads documents of clients
+  back=STATUS    has a place that takes tokens back, and answers there with STATUS (200)
+  wants=SCOPES   wants these scopes for tools/call
+  grants=SCOPES  gives these, whatever it is asked for
+  stream         is a server of 2024-11-05: /mcp is its stream, /messages its place for messages
 
 POST /revoke ends every access token, GET /log gives what has been asked: one JSON array.
 """
@@ -28,7 +34,9 @@ from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 HABITS = dict(habit.partition("=")[::2] for habit in sys.argv[1:])
 LOCK = threading.Lock()
-LOG, CODES, ACCESS, REFRESH = [], {}, set(), set()
+LOG, CODES, STREAMS = [], {}, []
+# Tokens, and the scopes of each.
+ACCESS, REFRESH = {}, {}
 COUNT = {"token": 0}
 
 
@@ -75,6 +83,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, self.about())
         if path == "/authorize":
             return self.authorize({name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()})
+        if path == "/mcp" and "stream" in HABITS:
+            return self.stream() if self.allowed() else None
         return self.answer(405 if path == "/mcp" else 404)
 
     def about(self):
@@ -86,7 +96,11 @@ class Handler(BaseHTTPRequestHandler):
             "code_challenge_methods_supported": ["plain"] if "plain" in HABITS else ["plain", "S256"],
             "authorization_response_iss_parameter_supported": True,
         }
-        if "known" not in HABITS:
+        if "documents" in HABITS:
+            about["client_id_metadata_document_supported"] = True
+        if "back" in HABITS:
+            about["revocation_endpoint"] = self.origin + "/back"
+        if "known" not in HABITS and "nobody" not in HABITS:
             about["registration_endpoint"] = self.origin + "/register"
         return about
 
@@ -113,7 +127,18 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(201, {"client_id": "registered"})
         if self.path == "/token":
             return self.token({name: values[0] for name, values in parse_qs(body.decode()).items()})
+        if self.path == "/back":
+            return self.take_back({name: values[0] for name, values in parse_qs(body.decode()).items()})
+        if "stream" in HABITS and self.path == "/mcp":
+            return self.answer(405)
         return self.mcp(json.loads(body))
+
+    def take_back(self, asked):
+        self.note(asked={**asked, "authorization": self.headers.get("Authorization", "")})
+        with LOCK:
+            ACCESS.pop(asked["token"], None)
+            REFRESH.pop(asked["token"], None)
+        return self.answer(int(HABITS["back"] or 200))
 
     def token(self, asked):
         authorization = self.headers.get("Authorization", "")
@@ -126,29 +151,43 @@ class Handler(BaseHTTPRequestHandler):
             if asked["grant_type"] == "refresh_token":
                 if "spent" in HABITS or asked["refresh_token"] not in REFRESH:
                     return self.answer(400, {"error": "invalid_grant", "error_description": "used before"})
-                REFRESH.remove(asked["refresh_token"])
+                scopes = REFRESH.pop(asked["refresh_token"])
             else:
                 known = CODES.pop(asked["code"], None)
                 digest = hashlib.sha256(asked["code_verifier"].encode()).digest()
                 promise = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
                 if known is None or promise != known["code_challenge"] or known["redirect_uri"] != asked["redirect_uri"]:
                     return self.answer(400, {"error": "invalid_grant"})
+                scopes = HABITS.get("grants", known.get("scope", ""))
             COUNT["token"] += 1
             access, refresh = "access%d" % COUNT["token"], "refresh%d" % COUNT["token"]
-            ACCESS.add(access)
-            REFRESH.add(refresh)
+            ACCESS[access] = REFRESH[refresh] = scopes
         granted = {"access_token": access, "token_type": "bearer", "refresh_token": refresh}
         if "expires" in HABITS:
             granted["expires_in"] = int(HABITS["expires"])
+        if "grants" in HABITS:
+            granted["scope"] = scopes
         return self.answer(200, granted)
 
+    def shown(self):
+        return self.headers.get("Authorization", "").removeprefix("Bearer ")
+
+    def allowed(self):
+        if "open" in HABITS or self.shown() in ACCESS:
+            return True
+        told = ', resource_metadata="%s/described"' % self.origin
+        challenge = "Bearer" if "quiet" in HABITS else 'Bearer error="invalid_token"' + told
+        self.answer(401, {"error": "invalid_token"}, [("WWW-Authenticate", challenge)])
+        return False
+
     def mcp(self, message):
-        token = self.headers.get("Authorization", "").removeprefix("Bearer ")
-        self.note(method=message.get("method"), token=token)
-        if "open" not in HABITS and token not in ACCESS:
-            told = ', resource_metadata="%s/described"' % self.origin
-            challenge = "Bearer" if "quiet" in HABITS else 'Bearer error="invalid_token"' + told
-            return self.answer(401, {"error": "invalid_token"}, [("WWW-Authenticate", challenge)])
+        self.note(method=message.get("method"), token=self.shown())
+        if not self.allowed():
+            return None
+        wanted = HABITS.get("wants", "").split()
+        if message.get("method") == "tools/call" and not set(wanted) <= set(ACCESS.get(self.shown(), "").split()):
+            challenge = 'Bearer error="insufficient_scope", scope="%s"' % " ".join(wanted)
+            return self.answer(403, {"error": "insufficient_scope"}, [("WWW-Authenticate", challenge)])
         if "id" not in message:
             return self.answer(202)
         method, params = message["method"], message.get("params") or {}
@@ -161,7 +200,31 @@ class Handler(BaseHTTPRequestHandler):
             # Long enough for calls made together to be under way together.
             time.sleep(0.02)
             result = {"content": [], "structuredContent": params.get("arguments", {})}
-        return self.answer(200, {"jsonrpc": "2.0", "id": message["id"], "result": result})
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        if "stream" not in HABITS:
+            return self.answer(200, answer)
+        for stream in list(STREAMS):
+            stream.event("message", json.dumps(answer))
+        return self.answer(202)
+
+    def stream(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        # What is answered to whoever has read the place must find the stream.
+        STREAMS.append(self)
+        self.event("endpoint", "/messages")
+        try:
+            while True:
+                time.sleep(0.05)
+                self.wfile.write(b":\n\n")
+        except OSError:
+            STREAMS.remove(self)
+            self.close_connection = True
+
+    def event(self, name, data):
+        self.wfile.write(("event: %s\ndata: %s\n\n" % (name, data)).encode())
 
 
 def main():

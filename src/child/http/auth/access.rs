@@ -10,6 +10,7 @@ use hyper::header::HeaderValue;
 
 use super::grant::{self, Denied};
 use super::register::Identity;
+use super::scope;
 use crate::child::http::client::Client;
 use crate::child::remote::Remote;
 use crate::state::tokens::{self, Tokens, now};
@@ -89,6 +90,27 @@ impl Access {
         self.renewed(used.unwrap_or_default()).await
     }
 
+    /// What a login elsewhere has brought since `used`, whose scopes do not suffice. Renewing would not change them.
+    pub(in crate::child::http) async fn anew(&self, used: Option<&HeaderValue>) -> Option<HeaderValue> {
+        let used = used.and_then(|used| used.to_str().ok()).and_then(|used| used.strip_prefix("Bearer "));
+        let _turn = self.shared.turn.lock().await;
+        let other = self.read().await.ok()?.filter(|tokens| is_other(tokens, used.unwrap_or_default()))?;
+        bearer(&self.hold(other)).ok()
+    }
+
+    /// Those of `wanted` that the login is not good for; the next one asks for them, too. `None` if there is no login.
+    pub(in crate::child::http) async fn wants(&self, wanted: &[String]) -> Option<Vec<String>> {
+        let _turn = self.shared.turn.lock().await;
+        let Held::Tokens(tokens) = self.shared.held().clone() else { return None };
+        let missing = scope::without(wanted, &tokens.scopes);
+        let mut new = (*tokens).clone();
+        scope::add(&mut new.wanted_scopes, missing.iter().map(String::as_str));
+        if new != *tokens {
+            self.keep(new).await;
+        }
+        Some(missing)
+    }
+
     async fn renewed(&self, used: &str) -> Result<HeaderValue, NoAccess> {
         let (access, used) = (self.clone(), used.to_owned());
         // A task of its own: a refresh token that was used is gone, so what came for it must be kept even if nobody
@@ -130,13 +152,19 @@ impl Access {
             // One that may be used again is not given again.
             refresh_token: granted.refresh_token.or(Some(refresh_token)),
             expires_at: granted.expires_at,
+            scopes: granted.scopes.unwrap_or_else(|| tokens.scopes.clone()),
             ..(*tokens).clone()
         };
-        let held = self.hold(new.clone());
+        Ok(self.keep(new).await)
+    }
+
+    /// Holds tokens, in this process and in the file.
+    async fn keep(&self, tokens: Tokens) -> Arc<Tokens> {
+        let held = self.hold(tokens.clone());
         let path = self.shared.path.clone();
-        match tokio::task::spawn_blocking(move || tokens::write(&path, &new)).await {
+        match tokio::task::spawn_blocking(move || tokens::write(&path, &tokens)).await {
             // What is held serves as long as the process lives; the next one will say that a login is needed.
-            Ok(Ok(())) | Ok(Err(_)) | Err(_) => Ok(held),
+            Ok(Ok(())) | Ok(Err(_)) | Err(_) => held,
         }
     }
 

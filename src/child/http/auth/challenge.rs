@@ -1,7 +1,9 @@
 //! `WWW-Authenticate` (RFC 9110, 11.6.1): what a server says about the login that it wants.
 
-use hyper::HeaderMap;
 use hyper::header::WWW_AUTHENTICATE;
+use hyper::{HeaderMap, StatusCode};
+
+use super::scope;
 
 /// What the challenge `Bearer` says.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -10,6 +12,19 @@ pub(super) struct Challenge {
     pub(super) resource_metadata: Option<String>,
     /// What to ask for.
     pub(super) scope: Option<String>,
+    /// Why a request was refused (RFC 6750, 3.1).
+    error: Option<String>,
+}
+
+/// The scopes that an answer says a token lacks (RFC 6750, 3.1: `insufficient_scope`), if it does; none if it does not
+/// say which.
+pub(in crate::child::http) fn lacking(status: StatusCode, headers: &HeaderMap) -> Option<Vec<String>> {
+    if status != StatusCode::FORBIDDEN {
+        return None;
+    }
+    let Challenge { scope, error, .. } = Challenge::of(headers);
+    error.filter(|error| error == "insufficient_scope")?;
+    Some(scope::read(&scope.unwrap_or_default()))
 }
 
 impl Challenge {
@@ -41,6 +56,7 @@ impl Challenge {
             let slot = match word.to_ascii_lowercase().as_str() {
                 "resource_metadata" => &mut self.resource_metadata,
                 "scope" => &mut self.scope,
+                "error" => &mut self.error,
                 _ => continue,
             };
             if is_bearer && slot.is_none() {
@@ -90,6 +106,26 @@ mod tests {
             let headers = HeaderMap::from_iter([(WWW_AUTHENTICATE, text.parse().expect("a value"))]);
             let found = Challenge::of(&headers);
             assert_eq!((found.resource_metadata.as_deref(), found.scope.as_deref()), (metadata, scope), "{text}");
+        }
+    }
+
+    #[test]
+    fn tells_want_of_scopes_from_other_refusals() {
+        for (status, text, expected) in [
+            (403, r#"Bearer error="insufficient_scope", scope="a  b a""#, Some(&["a", "b"][..])),
+            (403, "Basic x, bearer scope=a, error=insufficient_scope", Some(&["a"])),
+            (403, r#"Bearer error="insufficient_scope""#, Some(&[])),
+            (403, r#"Bearer error="invalid_token", scope="a""#, None),
+            (403, r#"DPoP error="insufficient_scope", scope="a""#, None),
+            (401, r#"Bearer error="insufficient_scope", scope="a""#, None),
+        ] {
+            let headers = HeaderMap::from_iter([(WWW_AUTHENTICATE, text.parse().expect("a value"))]);
+            let found = lacking(StatusCode::from_u16(status).expect("a status"), &headers);
+            assert_eq!(
+                found,
+                expected.map(|scopes| scopes.iter().map(|scope| (*scope).to_owned()).collect()),
+                "{text}"
+            );
         }
     }
 }

@@ -36,10 +36,19 @@ pub(super) struct Authority {
     /// RFC 9207, 3.
     #[serde(default)]
     pub(super) authorization_response_iss_parameter_supported: bool,
+    /// Where it takes tokens back (RFC 7009).
+    pub(super) revocation_endpoint: Option<String>,
+    /// It reads the document at an `https` address that is a client's id (Client ID Metadata Document, 5).
+    #[serde(default)]
+    pub(super) client_id_metadata_document_supported: bool,
 }
 
-/// Finds out what the server at `url`, which gave `challenge`, is.
-pub(super) async fn resource(client: &Client, url: &Uri, challenge: &Challenge) -> Result<Resource, LoginError> {
+/// Finds out what the server at `url`, which gave `challenge`, is; `None` if nothing says so.
+pub(super) async fn resource(
+    client: &Client,
+    url: &Uri,
+    challenge: &Challenge,
+) -> Result<Option<Resource>, LoginError> {
     #[derive(Deserialize)]
     struct Document {
         resource: String,
@@ -71,10 +80,16 @@ pub(super) async fn resource(client: &Client, url: &Uri, challenge: &Challenge) 
         }
         let issuer = document.authorization_servers.into_iter().next();
         let issuer = issuer.ok_or_else(|| LoginError::new(format!("{WHOSE} names no authorization server"), TELL))?;
-        return Ok(Resource { name: document.resource, issuer, scopes: document.scopes_supported });
+        return Ok(Some(Resource { name: document.resource, issuer, scopes: document.scopes_supported }));
     }
-    // Before revision 2025-06-18 a server was its own authorization server.
-    Ok(Resource { name: url.to_string(), issuer: origin(url).to_string(), scopes: Vec::new() })
+    Ok(None)
+}
+
+impl Resource {
+    /// A server that nothing describes: before revision 2025-06-18 each was its own authorization server.
+    pub(super) fn of_old(url: &Uri) -> Resource {
+        Resource { name: url.to_string(), issuer: origin(url).to_string(), scopes: Vec::new() }
+    }
 }
 
 /// Asks the authorization server `issuer` about itself.

@@ -1,11 +1,10 @@
 //! The token endpoint (OAuth 2.1, 3.2): a code or a refresh token goes in, an access token comes out.
 
-use hyper::header::HeaderValue;
 use serde::Deserialize;
 
-use super::fetch::{self, Answer, address};
+use super::fetch::{Answer, address};
 use super::register::Identity;
-use super::{LoginError, form, secret};
+use super::{LoginError, authenticate, scope};
 use crate::child::http::client::Client;
 use crate::state::tokens::now;
 
@@ -17,6 +16,8 @@ pub(super) struct Granted {
     pub(super) refresh_token: Option<String>,
     /// Seconds since 1970.
     pub(super) expires_at: Option<u64>,
+    /// What it is good for, if that is not what was asked for (RFC 6749, 5.1).
+    pub(super) scopes: Option<Vec<String>>,
 }
 
 /// Why nothing was granted.
@@ -44,16 +45,7 @@ pub(super) async fn ask(
     pairs: &[(&str, &str)],
 ) -> Result<Granted, Denied> {
     let endpoint = address(endpoint, "the token endpoint").map_err(Denied::Refused)?;
-    let mut pairs = pairs.to_vec();
-    let mut authorization = None;
-    match &identity.secret {
-        Some(secret) if !identity.in_body => authorization = Some(basic(&identity.id, secret)?),
-        Some(secret) => pairs.extend([("client_id", identity.id.as_str()), ("client_secret", secret)]),
-        None => pairs.push(("client_id", &identity.id)),
-    }
-    let body = form::encode(&pairs).into();
-    let kind = "application/x-www-form-urlencoded";
-    let answer = fetch::post(client, &endpoint, kind, body, authorization).await.map_err(Denied::Failed)?;
+    let answer = authenticate::post(client, &endpoint, identity, pairs).await.map_err(Denied::Failed)?;
     if !answer.status.is_success() {
         let error = LoginError::new(format!("the authorization server gives no token ({})", answer.told()), AGAIN);
         let is_final = answer.status.is_client_error() && !matches!(answer.status.as_u16(), 408 | 425 | 429);
@@ -69,6 +61,7 @@ fn granted(answer: &Answer) -> Result<Granted, LoginError> {
         token_type: String,
         refresh_token: Option<String>,
         expires_in: Option<u64>,
+        scope: Option<String>,
     }
     let raw: Raw = answer.json("the answer of the token endpoint")?;
     if !raw.token_type.eq_ignore_ascii_case("bearer") {
@@ -82,14 +75,6 @@ fn granted(answer: &Answer) -> Result<Granted, LoginError> {
         access_token: raw.access_token,
         refresh_token: raw.refresh_token.filter(|token| !token.is_empty()),
         expires_at: raw.expires_in.map(|seconds| now().saturating_add(seconds)),
+        scopes: raw.scope.map(|scope| scope::read(&scope)),
     })
-}
-
-/// RFC 6749, 2.3.1: both parts are spelled as in a form first.
-fn basic(id: &str, secret: &str) -> Result<HeaderValue, Denied> {
-    let both = format!("{}:{}", form::escaped(id), form::escaped(secret));
-    let mut value = HeaderValue::from_str(&format!("Basic {}", secret::base64(both.as_bytes())))
-        .map_err(|_| Denied::Refused(LoginError::new("the client's secret fits into no header", "check it")))?;
-    value.set_sensitive(true);
-    Ok(value)
 }

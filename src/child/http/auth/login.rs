@@ -1,23 +1,21 @@
 //! A person's login at a server, from beginning to end.
 
 use bytes::Bytes;
-use evokore_catalog::server::ServerSpec;
+use evokore_catalog::server::{Dialect, ServerSpec};
 use hyper::StatusCode;
+use hyper::body::Incoming;
 
 use super::browser::WayBack;
 use super::challenge::Challenge;
 use super::discovery::{self, Authority, Resource};
 use super::register::{self, Identity};
-use super::{LoginError, form, grant, secret};
+use super::{LoginError, form, grant, place, scope, secret};
 use crate::child::http::client::Client;
 use crate::child::http::endpoint::{Ask, Endpoint, SESSION};
 use crate::child::http::session::Ticket;
-use crate::child::remote::{self, Login, Remote};
 use crate::child::settings::ChildSettings;
-use crate::state::{self, tokens};
+use crate::state::tokens;
 
-/// Asks for a token that renews others, where that is a scope.
-const OFFLINE: &str = "offline_access";
 /// For the server to say that it wants a login.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
@@ -27,8 +25,7 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 /// # Errors
 /// Anything that kept it from that. No secret is in it.
 pub async fn login(spec: &ServerSpec, settings: &ChildSettings, show: impl FnOnce(&str)) -> Result<String, LoginError> {
-    let remote = remote::of(spec, settings).map_err(|what| LoginError::new(what, "correct its entry"))?;
-    let path = store(settings, &remote)?;
+    let (remote, path) = place(spec, settings)?;
     let client = Client::new(settings.lookup.clone());
     let endpoint = Endpoint::new(&remote.url, &remote.headers, client.clone());
     let endpoint = endpoint.map_err(|what| LoginError::new(what, "correct its entry"))?;
@@ -36,10 +33,19 @@ pub async fn login(spec: &ServerSpec, settings: &ChildSettings, show: impl FnOnc
         let what = "it has an `Authorization` of its own among its `headers`, which requests carry in place of a token";
         return Err(LoginError::new(what, "take that out first"));
     }
-    let challenge = challenge(&endpoint).await?;
-    let resource = discovery::resource(&client, &endpoint.url, &challenge).await?;
+    let (status, challenge) = challenge(&endpoint, remote.dialect).await?;
+    let resource = match discovery::resource(&client, &endpoint.url, &challenge).await? {
+        Some(resource) => resource,
+        None if status == StatusCode::UNAUTHORIZED => Resource::of_old(&endpoint.url),
+        None => {
+            let what = format!("it asks for no login (it answered with HTTP {})", status.as_u16());
+            return Err(LoginError::new(what, "`evokore doctor` says whether it works as it is"));
+        }
+    };
     let authority = discovery::authority(&client, &resource.issuer).await?;
-    let scope = scope(&remote.login, &challenge, &resource, &authority);
+    // A file that cannot be read is written anew.
+    let before = tokens::read(&path, &remote.url).ok().flatten();
+    let scope = scope::of_login(&remote.login, &challenge, &resource, &authority, before.as_ref());
     let back = WayBack::open(remote.login.redirect_port).await?;
     let identity = register::identity(&client, &authority, &remote.login, &back.url, &scope).await?;
 
@@ -67,6 +73,9 @@ pub async fn login(spec: &ServerSpec, settings: &ChildSettings, show: impl FnOnc
         access_token: granted.access_token,
         refresh_token: granted.refresh_token,
         expires_at: granted.expires_at,
+        revocation_endpoint: authority.revocation_endpoint,
+        scopes: granted.scopes.unwrap_or_else(|| scope::read(&scope)),
+        wanted_scopes: Vec::new(),
     };
     tokens::write(&path, &tokens).map_err(|error| {
         LoginError::new(format!("`{}` cannot be written: {error}", path.display()), "see to it that it can be")
@@ -74,63 +83,35 @@ pub async fn login(spec: &ServerSpec, settings: &ChildSettings, show: impl FnOnc
     Ok(tokens.issuer)
 }
 
-/// Forgets the login at the server of `spec`; false if there was none.
-///
-/// # Errors
-/// There is nothing to forget at such a server, or the file cannot be removed.
-pub fn logout(spec: &ServerSpec, settings: &ChildSettings) -> Result<bool, LoginError> {
-    let remote = remote::of(spec, settings).map_err(|what| LoginError::new(what, "correct its entry"))?;
-    let path = store(settings, &remote)?;
-    tokens::remove(&path).map_err(|error| {
-        LoginError::new(format!("`{}` cannot be removed: {error}", path.display()), "remove it by hand")
-    })
-}
-
-fn store(settings: &ChildSettings, remote: &Remote) -> Result<std::path::PathBuf, LoginError> {
-    let home = state::home(&*settings.lookup).ok_or_else(|| {
-        LoginError::new("there is no home folder in which a login could be kept", "set `EVOKORE_HOME` or `HOME`")
-    })?;
-    Ok(tokens::path(&home, remote.id, &remote.url))
-}
-
-/// What the server says when it is asked without a token.
-async fn challenge(endpoint: &Endpoint) -> Result<Challenge, LoginError> {
+/// What the server says when it is asked without a token: if it does not want one, nothing but the status.
+async fn challenge(endpoint: &Endpoint, dialect: Dialect) -> Result<(StatusCode, Challenge), LoginError> {
     let hello = Bytes::from(format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{{\"protocolVersion\":\"2025-11-25\",\
          \"capabilities\":{{}},\"clientInfo\":{{\"name\":\"evokore\",\"version\":\"{}\"}}}}}}",
         env!("CARGO_PKG_VERSION")
     ));
-    let none = Ticket::default();
-    let ask = endpoint.send(Ask::Post(&hello, None), &none);
-    let response = match tokio::time::timeout(PATIENCE, ask).await {
-        Ok(response) => {
-            response.map_err(|failure| LoginError::new(format!("it {}", failure.first_line()), "check its `url`"))?
-        }
-        Err(_) => return Err(LoginError::new("it did not answer", "try again later")),
-    };
-    if response.status() == StatusCode::UNAUTHORIZED {
-        return Ok(Challenge::of(response.headers()));
+    let first = if dialect == Dialect::Sse { Ask::Listen(None) } else { Ask::Post(&hello, None) };
+    let mut response = ask(endpoint, first, &Ticket::default()).await?;
+    // A server of 2024-11-05 may want a token for its stream alone.
+    if dialect == Dialect::Either && matches!(response.status().as_u16(), 400 | 404 | 405) {
+        response = ask(endpoint, Ask::Listen(None), &Ticket::default()).await?;
+    }
+    let status = response.status();
+    if status == StatusCode::UNAUTHORIZED {
+        return Ok((status, Challenge::of(response.headers())));
     }
     if let Some(session) = response.headers().get(SESSION) {
         let ticket = Ticket { id: Some(session.clone()), ..Ticket::default() };
-        let _ = tokio::time::timeout(PATIENCE, endpoint.send(Ask::Leave, &ticket)).await;
+        // It ends by itself otherwise.
+        let _ = ask(endpoint, Ask::Leave, &ticket).await;
     }
-    let what = format!("it asks for no login (it answered with HTTP {})", response.status().as_u16());
-    Err(LoginError::new(what, "`evokore doctor` says whether it works as it is"))
+    Ok((status, Challenge::default()))
 }
 
-/// What to ask for: what is configured, else what the server asks for, else all that it knows.
-fn scope(login: &Login, challenge: &Challenge, resource: &Resource, authority: &Authority) -> String {
-    if !login.scopes.is_empty() {
-        return login.scopes.join(" ");
-    }
-    let mut scope = challenge.scope.clone().unwrap_or_else(|| resource.scopes.join(" "));
-    let knows_offline = authority.scopes_supported.iter().any(|known| known == OFFLINE);
-    if knows_offline && !scope.is_empty() && !scope.split(' ').any(|known| known == OFFLINE) {
-        scope.push(' ');
-        scope.push_str(OFFLINE);
-    }
-    scope
+async fn ask(endpoint: &Endpoint, what: Ask<'_>, ticket: &Ticket) -> Result<hyper::Response<Incoming>, LoginError> {
+    let asked = tokio::time::timeout(PATIENCE, endpoint.send(what, ticket)).await;
+    let asked = asked.map_err(|_| LoginError::new("it did not answer", "try again later"))?;
+    asked.map_err(|failure| LoginError::new(format!("it {}", failure.first_line()), "check its `url`"))
 }
 
 /// The address that a browser is to open.
