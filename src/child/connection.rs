@@ -19,6 +19,8 @@ use super::changes::Changes;
 use super::client::Client;
 use super::error::{ChildError, quoted};
 use super::frames;
+#[cfg(feature = "http")]
+use super::http::{self, Mirror};
 use super::incoming::Incoming;
 use super::launch::Wires;
 use super::logging::Budget;
@@ -27,6 +29,7 @@ use super::offers::Offers;
 use super::pending::{Answer, Pending};
 use super::questions::Questions;
 use super::stats::Stats;
+use super::tools::Listing;
 
 /// Requests that may wait for one child.
 const MAX_PENDING: usize = 1024;
@@ -36,6 +39,10 @@ const MAX_OUTGOING: usize = 256;
 const BATCH: usize = 64 << 10;
 /// After the child's end, callers wait so long for someone to say why it ended.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// For a list to be read again.
+#[cfg(feature = "http")]
+const LEARNING: Duration = Duration::from_secs(10);
 
 /// How long a request may take; at most some days, so that clocks can add it.
 #[derive(Debug, Clone, Copy)]
@@ -70,6 +77,9 @@ pub(super) struct Shared {
     offers: OnceLock<Offers>,
     /// What it has said to have changed.
     pub(super) changes: Changes,
+    /// Over HTTP: what of calls is repeated in headers.
+    #[cfg(feature = "http")]
+    pub(super) mirror: OnceLock<Mirror>,
     /// The child has closed its side.
     pub(super) ended: CancellationToken,
     pub(super) ending: OnceLock<String>,
@@ -108,7 +118,8 @@ impl Connection {
             #[cfg(feature = "http")]
             Wires::Http(line) => {
                 let (shared, queue) = Shared::new(id, stats, sink);
-                tokio::spawn(super::http::run(shared.clone(), queue, *line, max_line));
+                let _ = shared.mirror.set(Mirror::default());
+                tokio::spawn(http::run(shared.clone(), queue, *line, max_line));
                 Connection { shared }
             }
         }
@@ -126,6 +137,17 @@ impl Connection {
         if is_modern {
             call.meta = Some(modern::meta(self.shared.id, call.meta.as_deref(), call.client.as_deref()).into());
         }
+        let mut reply = self.make(&call, patience).await;
+        // Nothing has been done yet where headers are not as they should be.
+        #[cfg(feature = "http")]
+        if is_modern && modern::is_mismatch(&reply) && self.learns_anew(&call, patience).await {
+            reply = self.make(&call, patience).await;
+        }
+        if is_modern { reply.map(modern::sorted) } else { reply }
+    }
+
+    /// Hands a call to the child as it is.
+    async fn make(&self, call: &ChildCall, patience: Patience) -> Answer {
         let request = Request {
             what: match call.method {
                 Method::CallTool => format!("`{}`", call.tool),
@@ -137,8 +159,31 @@ impl Connection {
             cancelled: Some(&call.cancelled),
             may_cancel: true,
         };
-        let reply = self.exchange(request, |id| frames::call(id, &call)).await;
-        if is_modern { reply.map(modern::sorted) } else { reply }
+        self.exchange(request, |id| frames::call(id, call)).await
+    }
+
+    /// Reads the list of tools again; whether other arguments of this call are to be repeated in headers since
+    /// (2026-07-28, basic/transports/streamable-http, Client Behavior).
+    #[cfg(feature = "http")]
+    async fn learns_anew(&self, call: &ChildCall, patience: Patience) -> bool {
+        let Some(mirror) = self.shared.mirror.get() else { return false };
+        let changes = mirror.changes(&call.tool);
+        self.shared.changes.tools.mark();
+        tokio::select! {
+            changes = changes => changes,
+            () = sleep(patience.idle.min(LEARNING)) => false,
+            () = call.cancelled.cancelled() => false,
+        }
+    }
+
+    /// Takes the tools out of a list that cannot be called in this way.
+    pub(super) fn sift(&self, listing: &mut Listing) {
+        #[cfg(feature = "http")]
+        if let Some(mirror) = self.shared.mirror.get().filter(|_| self.shared.is_modern()) {
+            mirror.learn(listing);
+        }
+        #[cfg(not(feature = "http"))]
+        let _ = listing;
     }
 
     /// Sends a request of our own and waits for its result.
@@ -148,7 +193,8 @@ impl Connection {
     pub(super) async fn request(&self, method: &str, params: &str, limit: Duration) -> Result<Bytes, ChildError> {
         let patience = Patience { idle: limit, total: limit };
         // The specification forbids to cancel `initialize` (2025-11-25, basic/utilities/cancellation).
-        let may_cancel = method != "initialize";
+        // Before it a child may not know the notification.
+        let may_cancel = !matches!(method, "initialize" | "server/discover");
         let request = Request {
             what: format!("`{method}`"),
             patience,
@@ -323,6 +369,8 @@ impl Shared {
             questions: Questions::default(),
             offers: OnceLock::new(),
             changes: Changes::default(),
+            #[cfg(feature = "http")]
+            mirror: OnceLock::new(),
             ended: CancellationToken::new(),
             ending: OnceLock::new(),
             hush: CancellationToken::new(),

@@ -33,6 +33,17 @@ pub(super) fn knows_no_handshake(error: &ChildError) -> bool {
     )
 }
 
+/// Whether a child refused a request because its headers and its body differ.
+#[cfg(feature = "http")]
+pub(super) fn is_mismatch(reply: &Result<ChildReply, ChildError>) -> bool {
+    #[derive(Deserialize)]
+    struct Error {
+        code: i64,
+    }
+    let Ok(ChildReply::Error(error)) = reply else { return false };
+    serde_json::from_slice(error).is_ok_and(|Error { code }| code == HEADER_MISMATCH)
+}
+
 /// Asks a child what it is instead of shaking hands (server/discover), and subscribes to its changes. From then on the
 /// connection speaks this revision.
 pub(super) async fn discover(connection: &Connection, id: &'static str, limit: Duration) -> Result<Hello, ChildError> {

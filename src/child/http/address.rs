@@ -64,11 +64,14 @@ pub(super) fn host_and_port(url: &Uri) -> (String, u16) {
 
 /// Whether what is sent there can be read on the way: anything but TLS and this very machine.
 pub(super) fn is_open(url: &Uri) -> bool {
-    let (host, _) = host_and_port(url);
-    let is_here = host == "localhost"
+    url.scheme_str() != Some("https") && !is_here(&host_and_port(url).0)
+}
+
+/// Whether a host, as [`host_and_port`] gives it, is this machine.
+pub(super) fn is_here(host: &str) -> bool {
+    host == "localhost"
         || host.ends_with(".localhost")
-        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    url.scheme_str() != Some("https") && !is_here
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// The address that `reference` means in a document at `base`. Relative paths start at its last slash.

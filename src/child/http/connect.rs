@@ -1,4 +1,4 @@
-//! From an address to a stream: name, TCP, TLS. What is needed for TLS is read when the first server asks for it.
+//! From an address to a stream: name, TCP, perhaps a proxy, TLS. What is needed for TLS is read when the first server asks for it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -19,6 +19,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::address::host_and_port;
+use super::proxy::{self, Proxy};
 use crate::child::settings::Lookup;
 
 /// One address may take so long; the next may answer.
@@ -76,17 +77,44 @@ impl tower_service::Service<Uri> for Connector {
 impl Shared {
     async fn connect(&self, url: &Uri) -> Result<Wire, ConnectError> {
         let (host, port) = host_and_port(url);
-        let stream = tcp(&host, port).await?;
         if url.scheme_str() != Some("https") {
-            return Ok(Wire(TokioIo::new(Box::new(stream))));
+            return Ok(Wire(TokioIo::new(Box::new(tcp(&host, port).await?))));
         }
+        let proxy = proxy::of(&self.lookup, &host, port).map_err(|what| {
+            ConnectError(format!("cannot be reached: {what}\nhint: correct it, or name {host} in `NO_PROXY`"))
+        })?;
+        let stream = match proxy {
+            Some(proxy) => self.through(&proxy, &host, port).await?,
+            None => Box::new(tcp(&host, port).await?),
+        };
+        Ok(Wire(TokioIo::new(self.secure(stream, &host, port).await?)))
+    }
+
+    /// A stream to `host` through `proxy`.
+    async fn through(&self, proxy: &Proxy, host: &str, port: u16) -> Result<Box<dyn Stream>, ConnectError> {
+        let Proxy { host: via, port: at, name, .. } = proxy;
+        let failed = |what: &str| {
+            ConnectError(format!(
+                "could not be reached: the proxy {via}:{at} {what}\nhint: check `{name}`, or name {host} in `NO_PROXY`"
+            ))
+        };
+        let told = |ConnectError(what): ConnectError| failed(what.lines().next().unwrap_or_default());
+        let mut stream: Box<dyn Stream> = Box::new(tcp(via, *at).await.map_err(told)?);
+        if proxy.is_tls {
+            stream = self.secure(stream, via, *at).await.map_err(told)?;
+        }
+        proxy::tunnel(&mut stream, proxy, host, port).await.map_err(|what| failed(&what))?;
+        Ok(stream)
+    }
+
+    /// TLS with `host` over `stream`.
+    async fn secure(&self, stream: Box<dyn Stream>, host: &str, port: u16) -> Result<Box<dyn Stream>, ConnectError> {
         let config = self.tls.get_or_try_init(|| tls(self.lookup.clone())).await?;
-        let name = ServerName::try_from(host.clone()).map_err(|_| {
+        let name = ServerName::try_from(host.to_owned()).map_err(|_| {
             ConnectError(format!("cannot be reached: `{host}` is no host name\nhint: correct its `url`"))
         })?;
         let stream = TlsConnector::from(config.clone()).connect(name, stream).await;
-        let stream = stream.map_err(|error| untrusted(&host, port, &error))?;
-        Ok(Wire(TokioIo::new(Box::new(stream))))
+        Ok(Box::new(stream.map_err(|error| untrusted(host, port, &error))?))
     }
 }
 

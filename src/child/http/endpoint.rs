@@ -204,6 +204,9 @@ impl Endpoint {
             if let Some(name) = &echo.name {
                 headers.insert(NAME, name.clone());
             }
+            for (name, value) in &echo.params {
+                headers.insert(name, value.clone());
+            }
             return request;
         }
         for (name, value) in [(SESSION, &ticket.id), (VERSION, &ticket.version)] {

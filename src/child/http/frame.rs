@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper::header::HeaderValue;
+use hyper::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
+
+use super::mirror::Mirror;
 
 /// What follows makes sense only after it.
 pub(super) const INITIALIZED: &str = "notifications/initialized";
@@ -41,6 +43,8 @@ pub(super) struct Echo {
     pub(super) method: HeaderValue,
     /// `Mcp-Name`: the tool or prompt, or the resource's URI.
     pub(super) name: Option<HeaderValue>,
+    /// `Mcp-Param-…`: arguments of a tool.
+    pub(super) params: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Head {
@@ -56,13 +60,15 @@ impl Head {
 
 impl Echo {
     /// What is repeated of a request, if its `_meta` says that it is of 2026-07-28.
-    fn of(method: &str, params: Option<&RawValue>) -> Option<Echo> {
+    fn of(method: &str, params: Option<&RawValue>, mirror: Option<&Mirror>) -> Option<Echo> {
         #[derive(Deserialize)]
         struct Params<'a> {
             #[serde(borrow)]
             name: Option<&'a RawValue>,
             #[serde(borrow)]
             uri: Option<&'a RawValue>,
+            #[serde(borrow)]
+            arguments: Option<&'a RawValue>,
             #[serde(rename = "_meta")]
             meta: Option<Meta>,
         }
@@ -79,22 +85,26 @@ impl Echo {
             _ => None,
         };
         let name = name.and_then(|name| serde_json::from_str::<String>(name.get()).ok());
+        let repeated = match (method, &name) {
+            ("tools/call", Some(tool)) => mirror.map(|mirror| mirror.headers(tool, params.arguments)),
+            _ => None,
+        };
         let name = name.and_then(|name| HeaderValue::from_str(&plain(&name)).ok());
-        Some(Echo { method: HeaderValue::from_str(method).ok()?, name })
+        Some(Echo { method: HeaderValue::from_str(method).ok()?, name, params: repeated.unwrap_or_default() })
     }
 }
 
 /// A text as a header may carry it: as it is, or in Base64 between marks (Value Encoding).
-fn plain(text: &str) -> Cow<'_, str> {
-    let is_plain = text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
-        && text.trim() == text
-        && !text.starts_with("=?base64?");
+pub(super) fn plain(text: &str) -> Cow<'_, str> {
+    let looks_encoded = text.starts_with("=?base64?") && text.ends_with("?=");
+    let is_plain =
+        text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) && text.trim() == text && !looks_encoded;
     if is_plain { text.into() } else { format!("=?base64?{}?=", STANDARD.encode(text)).into() }
 }
 
 impl Frame {
-    /// Reads a frame. All of them are our own.
-    pub(super) fn read(frame: &[u8]) -> Frame {
+    /// Reads a frame. All of them are our own. Which arguments are repeated in headers is in `mirror`.
+    pub(super) fn read(frame: &[u8], mirror: Option<&Mirror>) -> Frame {
         #[derive(Deserialize)]
         struct Raw<'a> {
             id: Option<u64>,
@@ -112,7 +122,7 @@ impl Frame {
         let Ok(raw) = serde_json::from_slice::<Raw<'_>>(frame) else { return Frame::Aside };
         match (raw.id, raw.method.as_deref()) {
             (Some(id), Some(method)) => {
-                Frame::Request(Head { id, method: method.to_owned(), modern: Echo::of(method, raw.params) })
+                Frame::Request(Head { id, method: method.to_owned(), modern: Echo::of(method, raw.params, mirror) })
             }
             (None, Some(INITIALIZED)) => Frame::Initialized,
             (None, Some("notifications/cancelled")) => {
@@ -133,14 +143,15 @@ mod tests {
     #[test]
     fn tells_our_frames_apart() {
         let request = frames::request(7, "tools/list", "{}");
-        let Frame::Request(head) = Frame::read(&request) else { panic!("{request:?}") };
+        let read = |frame: &[u8]| Frame::read(frame, None);
+        let Frame::Request(head) = read(&request) else { panic!("{request:?}") };
         assert_eq!((head.id, head.method.as_str(), head.is_idempotent()), (7, "tools/list", true));
         assert_eq!(head.modern, None, "the handshake era knows no such headers");
-        assert_eq!(Frame::read(&frames::notification(INITIALIZED)), Frame::Initialized);
-        assert_eq!(Frame::read(&frames::cancelled(9, "why")), Frame::Cancelled(9));
+        assert_eq!(read(&frames::notification(INITIALIZED)), Frame::Initialized);
+        assert_eq!(read(&frames::cancelled(9, "why")), Frame::Cancelled(9));
         let reply = ChildReply::Result("{}".into());
         for answer in [frames::reply(b"\"s\"", &reply), frames::reply(b"3", &reply)] {
-            assert_eq!(Frame::read(&answer), Frame::Aside);
+            assert_eq!(read(&answer), Frame::Aside);
         }
     }
 
@@ -152,11 +163,14 @@ mod tests {
             ("tools/call", r#""name":"a b","uri":"u","#.to_owned(), Some("a b")),
             ("tools/call", r#""name":"\u00e9","#.to_owned(), Some("=?base64?w6k=?=")),
             ("tools/call", r#""name":" a","#.to_owned(), Some("=?base64?IGE=?=")),
-            ("tools/call", r#""name":"=?base64?","#.to_owned(), Some("=?base64?PT9iYXNlNjQ/?=")),
+            ("tools/call", r#""name":"=?base64?","#.to_owned(), Some("=?base64?")),
+            ("tools/call", r#""name":"=?base64?=","#.to_owned(), Some("=?base64?PT9iYXNlNjQ/PQ==?=")),
             ("resources/read", r#""name":"n","uri":"a://b","#.to_owned(), Some("a://b")),
         ] {
             let frame = frames::request(1, method, &format!("{{{params}{meta}}}"));
-            let Frame::Request(Head { modern: Some(echo), .. }) = Frame::read(&frame) else { panic!("{frame:?}") };
+            let Frame::Request(Head { modern: Some(echo), .. }) = Frame::read(&frame, None) else {
+                panic!("{frame:?}")
+            };
             assert_eq!(
                 (echo.method.to_str().ok(), echo.name.as_ref().and_then(|name| name.to_str().ok())),
                 (Some(method), name)

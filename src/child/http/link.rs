@@ -96,7 +96,7 @@ impl Link {
     async fn take(self: &Arc<Self>, mut frame: Bytes, tasks: &mut JoinSet<()>) {
         // On a stream a line end parts the frames; here the body does.
         frame.truncate(frame.trim_ascii_end().len());
-        match Frame::read(&frame) {
+        match Frame::read(&frame, self.shared.mirror.get()) {
             Frame::Request(head) => {
                 let id = head.id;
                 let task = tasks.spawn(self.clone().answer(head, frame));

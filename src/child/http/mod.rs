@@ -7,9 +7,9 @@
 //!   exchange    request → POST → JSON or a stream → the connection; what is tried again
 //!   old         the one stream of a server of 2024-11-05
 //!   listen      what the server says unasked (GET)
-//!   session     what has been agreed on; frame tells ours apart
+//!   session     what has been agreed on; frame tells ours apart; mirror: arguments that are repeated in headers
 //! endpoint    address and headers; the only place that makes a request
-//! client      connections (connect: name, TCP, TLS), bodies; sse reads streams
+//! client      connections (connect: name, TCP, proxy, TLS), bodies; sse reads streams
 //! auth        logging in, and what requests carry then
 //! failure     why there was no answer; pause: how long it wants to be left alone
 //! ```
@@ -24,8 +24,10 @@ mod failure;
 mod frame;
 mod link;
 mod listen;
+mod mirror;
 mod old;
 mod pause;
+mod proxy;
 mod session;
 mod sse;
 
@@ -34,6 +36,7 @@ pub(super) use client::Client;
 use endpoint::Endpoint;
 pub use link::Line;
 pub(super) use link::run;
+pub(super) use mirror::Mirror;
 
 use std::path::Path;
 

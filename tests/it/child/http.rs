@@ -65,6 +65,51 @@ async fn a_server_without_handshake_and_sessions_is_told_everything_in_headers()
 }
 
 #[tokio::test]
+async fn arguments_are_repeated_in_headers_where_a_tool_wants_that() {
+    let Some(server) = Server::start(&["stateless", "params"]) else { return };
+    let near = Near::to(&server.url());
+    for arguments in [
+        json!({"region": "é✓ ", "at": {"level": 42}}),
+        json!({"region": "us", "other": 1}),
+        json!({"region": null, "at": {}}),
+        json!({}),
+    ] {
+        assert_eq!(near.call("annotated", arguments.clone()).await.unwrap(), arguments);
+    }
+    let status = near.status();
+    let skipped: Vec<_> = status.skipped_tools.iter().map(|skip| format!("{}: {}", skip.name, skip.reason)).collect();
+    let reason =
+        "the `x-mcp-header` of its parameter `n` is that of something else than a string, an integer or a boolean";
+    assert_eq!((status.registered_tools, skipped), (6, vec![format!("bad: {reason}")]));
+
+    // The handshake era knows no such headers.
+    let Some(server) = Server::start(&["params"]) else { return };
+    let near = Near::to(&server.url());
+    near.call("annotated", json!({"region": "us"})).await.unwrap();
+    let requests = near.requests().await;
+    let told =
+        |request: &Value| request["headers"].as_object().unwrap().keys().any(|name| name.starts_with("mcp-param"));
+    assert!(!requests.iter().any(told), "{requests:?}");
+    assert_eq!((near.status().registered_tools, near.status().skipped_tools.len()), (7, 0));
+}
+
+#[tokio::test]
+async fn a_refusal_of_headers_has_the_list_read_again() {
+    for (moves, expected) in [("moves=2", 2), ("moves=0", 1)] {
+        let Some(server) = Server::start(&["stateless", "params", moves]) else { return };
+        let near = Near::to(&server.url());
+        let call = ChildCall { arguments: Some(Bytes::from_static(br#"{"region":"us"}"#)), ..to("annotated") };
+        let reply = timeout(LONG, near.children.call(0, call)).await.unwrap().unwrap();
+        let is_answered = matches!(reply, ChildReply::Result(_));
+        assert_eq!(is_answered, moves == "moves=2", "{reply:?}");
+        let requests = near.requests().await;
+        let calls = requests.iter().filter(|request| request["params"]["name"] == "annotated").count();
+        let lists = count(&requests, "POST", Some("tools/list"));
+        assert_eq!((calls, lists), (expected, 2), "a list that says the same is no reason to call again");
+    }
+}
+
+#[tokio::test]
 async fn many_calls_are_under_way_at_once() {
     let Some(server) = Server::start(&[]) else { return };
     let near = Near::to(&server.url());

@@ -6,10 +6,12 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 
 use evokore::child::{ChildCall, ChildError, Status};
 use evokore_catalog::server::{Dialect, ServerSpec, Transport};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 
 use super::far::{Near, Server, count};
@@ -80,7 +82,7 @@ fn certificate(name: &str, is_authority: bool) -> Option<PathBuf> {
     let made = Command::new("openssl")
         .current_dir(&folder)
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
-        .args(["-subj", "/CN=evokore test", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"])
+        .args(["-subj", "/CN=evokore test", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:far.example"])
         .args(["-addext", &constraints, "-keyout", "key.pem", "-out", "cert.pem"])
         .output();
     if made.is_ok_and(|output| output.status.success()) {
@@ -123,6 +125,64 @@ async fn certificates_of_one_s_own_are_trusted_when_they_are_named() {
     for folder in [folder, stranger, authority] {
         std::fs::remove_dir_all(folder).unwrap();
     }
+}
+
+/// A proxy that leads everyone to `port` of this machine, whatever they ask for; who asks without `credentials` is
+/// refused. Its address, and the heads of what it has been asked.
+async fn proxy(port: u16, credentials: Option<&'static str>) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let place = listener.local_addr().unwrap().to_string();
+    let heads = Arc::<Mutex<Vec<String>>>::default();
+    let log = heads.clone();
+    tokio::spawn(async move {
+        while let Ok((mut near, _)) = listener.accept().await {
+            let log = log.clone();
+            tokio::spawn(async move {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    near.read_buf(&mut head).await.unwrap();
+                }
+                let head = String::from_utf8(head).unwrap();
+                let is_known = credentials.is_none_or(|it| head.contains(&format!("Proxy-Authorization: {it}\r\n")));
+                log.lock().unwrap().push(head);
+                if !is_known {
+                    return near.write_all(b"HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n").await.unwrap();
+                }
+                let mut far = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+                near.write_all(b"HTTP/1.1 200 OK\r\nVia: us\r\n\r\n").await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+            });
+        }
+    });
+    (place, heads)
+}
+
+#[tokio::test]
+async fn a_proxy_of_the_environment_leads_to_other_machines() {
+    let Some(folder) = certificate("far", false) else { return };
+    let Some(server) = Server::start(&[&format!("tls={}", folder.display())]) else { return };
+    let file = folder.join("cert.pem");
+    let trust = ("SSL_CERT_FILE", file.to_str().unwrap());
+    let (place, heads) = proxy(server.port, Some("Basic bWU6cEBzcw==")).await;
+    let url = format!("https://far.example:{}/mcp", server.port);
+
+    let near = Near::with(&url, &[], &[trust, ("HTTPS_PROXY", &format!("http://me:p%40ss@{place}"))]);
+    assert_eq!(near.call("echo", json!({"n": 1})).await.unwrap(), json!({"n": 1}));
+    let asked = heads.lock().unwrap()[0].lines().next().unwrap().to_owned();
+    assert_eq!(asked, format!("CONNECT far.example:{} HTTP/1.1", server.port));
+
+    let said = Near::with(&url, &[], &[trust, ("https_proxy", &place)]).hears("failed to boot").await;
+    let expected = format!("it could not be reached: the proxy {place} wants to know who asks (407)");
+    assert!(said.contains(&expected), "{said}");
+
+    // What needs none: this machine, and what is excepted.
+    let before = heads.lock().unwrap().len();
+    let near = Near::with(&server.url().replace("http:", "https:"), &[], &[trust, ("https_proxy", &place)]);
+    assert_eq!(near.call("echo", json!({"n": 2})).await.unwrap(), json!({"n": 2}));
+    let except = [("https_proxy", &*place), ("NO_PROXY", "x, .example")];
+    Near::with(&url, &[], &except).hears("the name `far.example` leads nowhere").await;
+    assert_eq!(heads.lock().unwrap().len(), before);
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[tokio::test]

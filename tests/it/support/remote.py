@@ -18,12 +18,16 @@ one habit:
   farewell=FILE  writes FILE when its session is ended: the request that did it
   old=PLACE      speaks HTTP+SSE of 2024-11-05 at /sse and wants messages there (/messages?session=7)
   stateless      speaks nothing but 2026-07-28, and compares the headers with what it is asked
+  params         ... and lists tools whose parameters are to be repeated in headers: `annotated`, and `bad`, wrongly
+  moves=N        ... of which one has another header since the Nth list; 0 for a header that no list tells
+  raw            lists tool `raw`, whose definition and results are no bytes that Python writes
   tls=FOLDER     speaks TLS with FOLDER/cert.pem and FOLDER/key.pem
 
 Tool `echo` gives its arguments back, `large` so many `bytes`, `hangup` ends the streams that are open,
 `requests` what has been asked so far, `wait` never answers, `progress` reports three times and answers.
 """
 
+import base64
 import json
 import os
 import ssl
@@ -37,14 +41,37 @@ LOCK = threading.Lock()
 SESSIONS = set()
 REQUESTS = []
 STREAMS = []
-SEEN = {"calls": 0, "sessions": 0, "boots": 0, "hangups": 0, "grown": False}
+SEEN = {"calls": 0, "sessions": 0, "boots": 0, "hangups": 0, "grown": False, "lists": 0}
 REST = {}
 PREFIX = "io.modelcontextprotocol/"
+# What stands for a text in what is answered.
+RAW = {
+    '"@tool@"': '{"name":"raw","inputSchema":{"type":"object","z":1.10,"a":9007199254740993},"x/odd":[1e2,"\\u00e9"]}',
+    '"@result@"': '{"z":1.10, "content":[{"type":"x/unknown","n":9007199254740993}],"_meta":{"b":1E+2,"a":"\\u00e9é"}}',
+}
 
 
 def tools():
     names = ["echo", "requests", "wait", "progress", "grow"] + (["grown"] if SEEN["grown"] else [])
-    return [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+    found = [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+    if "raw" in HABITS:
+        found.append("@tool@")
+    if "params" in HABITS:
+        level = {"type": "integer", "x-mcp-header": "Level"}
+        properties = {
+            "region": {"type": "string", "x-mcp-header": "Area" if SEEN["lists"] >= int(HABITS.get("moves") or 1 << 30) else "Region"},
+            "at": {"type": "object", "properties": {"level": level}},
+        }
+        found.append({"name": "annotated", "inputSchema": {"type": "object", "properties": properties}})
+        found.append({"name": "bad", "inputSchema": {"type": "object", "properties": {"n": {"x-mcp-header": "N", "type": "number"}}}})
+    return found
+
+
+def text(message):
+    found = json.dumps(message)
+    for name, raw in RAW.items():
+        found = found.replace(name, raw)
+    return found.encode()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -54,12 +81,13 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def note(self, message=None):
+    def note(self, message=None, body=b""):
         headers = {name.lower(): value for name, value in self.headers.items()}
         entry = {"verb": self.command, "path": self.path, "headers": headers}
         if message is not None:
             entry["method"] = message.get("method")
             entry["params"] = message.get("params")
+            entry["body"] = body.decode()
         with LOCK:
             REQUESTS.append(entry)
 
@@ -86,7 +114,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def event(self, message, number=None):
         head = b"" if number is None else b"id: %d\n" % number
-        self.chunk(b": hello\n\n" + head + b"event: message\ndata: " + json.dumps(message).encode() + b"\n\n")
+        self.chunk(b": hello\n\n" + head + b"event: message\ndata: " + text(message) + b"\n\n")
 
     def allowed(self):
         if "auth" in HABITS and self.headers.get("Authorization") != HABITS["auth"]:
@@ -97,7 +125,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         message = json.loads(body)
-        self.note(message)
+        self.note(message, body)
         if "to" in HABITS:
             return self.answer(307, headers=[("Location", HABITS["to"])])
         if "from" in HABITS and self.path == HABITS["from"]:
@@ -118,11 +146,22 @@ class Handler(BaseHTTPRequestHandler):
         meta = params.get("_meta") or {}
         name = {"tools/call": params.get("name")}.get(method)
         said = [self.headers.get("MCP-Protocol-Version"), self.headers.get("Mcp-Method"), self.headers.get("Mcp-Name")]
-        if said != [meta.get(PREFIX + "protocolVersion", "?"), method, name] or "Mcp-Session-Id" in self.headers:
+        wrong = name == "annotated" and self.is_otherwise(params.get("arguments") or {})
+        if wrong or said != [meta.get(PREFIX + "protocolVersion", "?"), method, name] or "Mcp-Session-Id" in self.headers:
             error = {"code": -32020, "message": "HeaderMismatch: %s" % said}
             answer = {"jsonrpc": "2.0", "id": message.get("id"), "error": error}
             return self.answer(400, json.dumps(answer).encode())
         return self.give(message)
+
+    def is_otherwise(self, arguments):
+        region, level = arguments.get("region"), (arguments.get("at") or {}).get("level")
+        region_name = {None: "Region", "0": "Secret"}.get(HABITS.get("moves"), "Area")
+        wanted = {"mcp-param-" + region_name.lower(): region, "mcp-param-level": None if level is None else str(level)}
+        told = {name.lower(): value for name, value in self.headers.items() if name.lower().startswith("mcp-param-")}
+        for name, value in told.items():
+            if value.startswith("=?base64?") and value.endswith("?="):
+                told[name] = base64.b64decode(value[9:-2]).decode()
+        return told != {name: value for name, value in wanted.items() if value is not None}
 
     def modern(self, message):
         method, session = message.get("method"), self.headers.get("Mcp-Session-Id")
@@ -187,7 +226,7 @@ class Handler(BaseHTTPRequestHandler):
             self.begin(headers)
             self.event(answer, 1)
             return self.chunk(b"")
-        return self.answer(200, json.dumps(answer).encode(), headers=headers)
+        return self.answer(200, text(answer), headers=headers)
 
     def result(self, message):
         method, params = message["method"], message.get("params") or {}
@@ -199,10 +238,13 @@ class Handler(BaseHTTPRequestHandler):
             meta = {PREFIX + "serverInfo": {"name": "remote", "version": "1"}}
             return {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "_meta": meta}
         if method == "tools/list":
+            SEEN["lists"] += 1
             return {"tools": tools()}
         if params.get("name") == "requests":
             with LOCK:
                 return {"structuredContent": {"requests": list(REQUESTS)}, "content": []}
+        if params.get("name") == "raw":
+            return "@result@"
         if params.get("name") == "large":
             return {"content": [{"type": "text", "text": "x" * params["arguments"]["bytes"]}]}
         if params.get("name") == "hangup":

@@ -44,6 +44,11 @@ pub(super) fn decode(query: &str) -> Vec<(String, String)> {
 }
 
 fn plain(text: &str) -> String {
+    unescaped(&text.replace('+', " "))
+}
+
+/// A text in which escapes stand for bytes. What is no escape stays as it is.
+pub(in crate::child::http) fn unescaped(text: &str) -> String {
     let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
     let bytes = text.as_bytes();
     let (mut found, mut at) = (Vec::with_capacity(bytes.len()), 0);
@@ -54,7 +59,6 @@ fn plain(text: &str) -> String {
                 found.push((high * 16 + low) as u8);
                 at += 2;
             }
-            (None, b'+') => found.push(b' '),
             (None, byte) => found.push(byte),
         }
         at += 1;

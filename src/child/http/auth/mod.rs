@@ -38,6 +38,7 @@ use crate::state::{self, tokens};
 
 pub(super) use access::{Access, NoAccess};
 pub(super) use challenge::lacking;
+pub(super) use form::unescaped;
 pub use login::login;
 pub use logout::{Logout, logout};
 

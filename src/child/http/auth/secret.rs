@@ -1,5 +1,7 @@
 //! What must not be guessed: states and verifiers.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
 use super::LoginError;
@@ -9,12 +11,12 @@ pub(super) fn random() -> Result<String, LoginError> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)
         .map_err(|error| LoginError::new(format!("the system gives no random bytes: {error}"), "try again later"))?;
-    Ok(base64url(&bytes))
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// What a verifier is promised with: method `S256` of RFC 7636, 4.2.
 pub(super) fn promise(verifier: &str) -> String {
-    base64url(&Sha256::digest(verifier.as_bytes()))
+    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()))
 }
 
 /// Whether two texts are the same, in a time that says nothing about where they differ.
@@ -22,40 +24,12 @@ pub(super) fn is_same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }
 
-/// Base64 without padding, in the alphabet for URLs (RFC 4648, 5).
-fn base64url(bytes: &[u8]) -> String {
-    encoded(bytes, b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-}
-
-/// Base64 with padding (RFC 4648, 4).
-pub(super) fn base64(bytes: &[u8]) -> String {
-    let text = encoded(bytes, b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
-    let padding = "=".repeat((4 - text.len() % 4) % 4);
-    text + &padding
-}
-
-fn encoded(bytes: &[u8], alphabet: &[u8; 64]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for at in 0..=three.len() {
-            text.push(char::from(alphabet[(bits >> (18 - 6 * at) & 63) as usize]));
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn spells_bytes() {
-        let texts: Vec<_> =
-            ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes())).into();
-        assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
-        assert_eq!(base64url(&[0xfb, 0xff]), "-_8");
+    fn promises() {
         // The example of RFC 7636, appendix B.
         let promise = promise("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk");
         assert_eq!(promise, "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
