@@ -13,6 +13,7 @@ use super::call::{ChildCall, ChildReply};
 use super::client::Client;
 use super::error::ChildError;
 use super::launch::{Launcher, Processes};
+use super::memory::Memory;
 use super::noise;
 use super::server::{Phase, Server};
 use super::settings::{ChildSettings, Say};
@@ -82,6 +83,7 @@ impl Children {
             sink,
             say: settings.say.clone(),
             max_list: settings.max_list,
+            memory: Memory::new(&settings),
             turns: Arc::new(Semaphore::new(settings.concurrent_boots.clamp(1, Semaphore::MAX_PERMITS))),
             stop: stop.clone(),
         });

@@ -18,6 +18,9 @@ const PREFERRED: &str = "2025-11-25";
 /// The versions of the handshake era. What we use of them is the same in all.
 const KNOWN: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", PREFERRED];
 
+/// A child that is remembered to know no handshake answers within this, or may be another one meanwhile.
+const RECOGNITION: Duration = Duration::from_secs(5);
+
 /// JSON-RPC's code for a method that the other side does not know.
 const METHOD_NOT_FOUND: i64 = -32601;
 
@@ -35,16 +38,14 @@ pub(super) struct Hello {
 }
 
 /// Gets to know the child; each step may take `limit`. One that is known to speak 2026-07-28 is asked in it at once, any
-/// other when it answers that it knows no handshake.
+/// other when it answers that it knows no handshake. Where that is not true any more, one request is lost.
 pub(super) async fn greet(
     connection: &Connection,
     id: &'static str,
     limit: Duration,
-    known: &str,
+    is_modern: bool,
 ) -> Result<Hello, ChildError> {
-    if known == modern::VERSION
-        && let Ok(hello) = modern::discover(connection, id, limit).await
-    {
+    if is_modern && let Ok(hello) = modern::discover(connection, id, limit.min(RECOGNITION)).await {
         return Ok(hello);
     }
     match initialize(connection, id, limit).await {
@@ -98,8 +99,22 @@ fn read_hello(result: &[u8]) -> Result<Hello, String> {
     Ok(Hello { protocol: raw.protocol, server, logs, offers: Offers::read(&raw.capabilities) })
 }
 
-/// Reads a whole list; each page may take `limit`, all of them together `max_bytes`.
+/// Reads a whole list, of tools those that can be called; each page may take `limit`, all of them together `max_bytes`.
 pub(super) async fn list(
+    connection: &Connection,
+    id: &'static str,
+    kind: Kind,
+    limit: Duration,
+    max_bytes: usize,
+) -> Result<Listing, ChildError> {
+    let mut listing = walk(connection, id, kind, limit, max_bytes).await?;
+    if kind == Kind::Tools {
+        connection.sift(&mut listing);
+    }
+    Ok(listing)
+}
+
+async fn walk(
     connection: &Connection,
     id: &'static str,
     kind: Kind,

@@ -15,6 +15,7 @@
 //!   frames      what is sent
 //! remote      servers that are there already; http: the same connection over HTTP
 //! handshake   initialize and the lists, modern what takes its place in 2026-07-28; tools reads a list leniently
+//! memory      which of the two a child knows, from start to start
 //! offers      what a child has besides tools: its lists, followed; changes: what it says to have changed
 //! ```
 //!
@@ -42,6 +43,7 @@ mod idle;
 mod incoming;
 mod launch;
 mod logging;
+mod memory;
 mod message;
 mod modern;
 mod news;

@@ -16,6 +16,8 @@ use super::connection::Connection;
 use super::error::{ChildError, seconds};
 use super::handshake::{Hello, greet, list};
 use super::launch::{LaunchError, Launched, Launcher};
+use super::memory::Memory;
+use super::modern;
 use super::offers;
 use super::process::Process;
 use super::server::{Phase, Server};
@@ -35,6 +37,7 @@ pub(super) struct Context {
     pub(super) sink: Arc<dyn ChildSink>,
     pub(super) say: Say,
     pub(super) max_list: usize,
+    pub(super) memory: Memory,
     /// One for each server that may boot at the same time; given in the order in which they are asked for.
     pub(super) turns: Arc<Semaphore>,
     pub(super) stop: CancellationToken,
@@ -260,11 +263,11 @@ async fn boot(
     let first = server.boot_timeout;
     let last = first * PATIENCE_FACTOR;
     let start = Instant::now();
-    // What it spoke last time.
-    let known = server.facts().protocol.clone();
     let work = async {
+        let known = context.memory.is_modern(server.spec).await;
         // The limits below are the ones that count; a single request has more time than that.
-        let hello = greet(connection, id, last * 2, &known).await?;
+        let hello = greet(connection, id, last * 2, known).await?;
+        context.memory.note(server.spec, hello.protocol == modern::VERSION).await;
         let page = server.list_timeout.unwrap_or(last * 2);
         Ok((hello, list(connection, id, Kind::Tools, page, context.max_list).await?))
     };

@@ -2,6 +2,7 @@
 //! every file written whole or not at all.
 
 pub mod approvals;
+pub mod eras;
 pub mod tokens;
 
 use std::io;

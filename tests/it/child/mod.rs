@@ -2,7 +2,7 @@
 
 mod connection;
 #[cfg(all(unix, feature = "http"))]
-mod far;
+pub(crate) mod far;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(all(unix, feature = "http"))]
@@ -12,7 +12,9 @@ mod http_old;
 mod life;
 mod lists;
 mod load;
-mod login;
+#[cfg(all(unix, feature = "http"))]
+pub(crate) mod login;
+mod memory;
 mod process;
 mod repeat;
 mod results;
