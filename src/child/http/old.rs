@@ -42,11 +42,13 @@ impl Link {
         else {
             return Err(failure);
         };
-        // If it is none, what it said first is what matters.
-        if self.open_stream().await.is_err() {
-            return Err(failure);
+        match self.open_stream().await {
+            Ok(()) => self.post(ticket, head, frame).await,
+            // Whatever it is, that comes first.
+            Err(login @ Failure::Login { .. }) => Err(login),
+            // If it is none, what it said first is what matters.
+            Err(_) => Err(failure),
         }
-        self.post(ticket, head, frame).await
     }
 
     /// Opens the stream, and learns where messages are wanted.

@@ -20,14 +20,14 @@ use super::scripted::{no_sink, spec, to};
 pub(super) const LONG: Duration = Duration::from_secs(30);
 
 /// The server of `tests/it/support/remote.py`, until it is dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     process: Child,
     pub(super) port: u16,
 }
 
 impl Server {
     /// Starts it with these habits; `None`, said loudly, where there is no Python.
-    pub(super) fn start(habits: &[&str]) -> Option<Server> {
+    pub(crate) fn start(habits: &[&str]) -> Option<Server> {
         if !has_python() {
             return None;
         }
@@ -45,7 +45,7 @@ impl Server {
     }
 
     /// Where it is.
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 }

@@ -1,7 +1,6 @@
 //! Logins at child servers over HTTP: a real authorization server, real sockets, the test in the browser's place. Needs
 //! `python3`.
 
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -26,15 +25,15 @@ use super::scripted::{no_sink, spec, to};
 const LONG: Duration = Duration::from_secs(30);
 
 /// The servers of `tests/it/support/authority.py`, and a state folder of evokore's, until they are dropped.
-struct Far {
+pub(crate) struct Far {
     process: Child,
-    port: u16,
+    pub(crate) port: u16,
     home: PathBuf,
     oauth: OAuth,
 }
 
 impl Far {
-    fn start(habits: &[&str]) -> Option<Far> {
+    pub(crate) fn start(habits: &[&str]) -> Option<Far> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         if !has_python() {
             return None;
@@ -51,8 +50,13 @@ impl Far {
         Some(Far { process, port: line.trim().parse().unwrap(), home, oauth: OAuth::ABSENT })
     }
 
+    /// Where the server is that wants a login.
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/mcp", self.port)
+    }
+
     fn spec(&self) -> ServerSpec {
-        let url = format!("http://127.0.0.1:{}/mcp", self.port).leak();
+        let url = self.url().leak();
         ServerSpec {
             transport: Transport::Http { url, headers: &[], dialect: evokore_catalog::server::Dialect::Either },
             oauth: self.oauth,
@@ -72,18 +76,11 @@ impl Far {
 
     /// Logs in as a person does: opens what is shown, and goes where that leads.
     async fn login(&self) -> Result<String, LoginError> {
-        let browse = |url: &str| {
+        let show = |url: &str| {
             let url = url.to_owned();
-            std::thread::spawn(move || {
-                let there = get(&url);
-                let back = there.lines().find_map(|line| line.strip_prefix("Location: ")).unwrap().to_owned();
-                // What a browser asks for by itself is no answer.
-                let (origin, _) = back.split_once("/callback").unwrap();
-                assert!(get(&format!("{origin}/favicon.ico")).starts_with("HTTP/1.1 404"));
-                get(&back)
-            });
+            std::thread::spawn(move || browse(&url));
         };
-        timeout(LONG, login(&self.spec(), &self.settings(), browse)).await.unwrap()
+        timeout(LONG, login(&self.spec(), &self.settings(), show)).await.unwrap()
     }
 
     async fn logout(&self) -> Logout {
@@ -110,7 +107,7 @@ impl Far {
     }
 
     /// What has been asked at `path`.
-    fn log(&self, path: &str) -> Vec<Value> {
+    pub(crate) fn log(&self, path: &str) -> Vec<Value> {
         let answer = get(&format!("http://127.0.0.1:{}/log", self.port));
         let (_, body) = answer.split_once("\r\n\r\n").unwrap();
         let mut log: Vec<Value> = serde_json::from_str(body).unwrap();
@@ -128,7 +125,7 @@ impl Far {
     }
 
     /// Ends every access token.
-    fn revoke(&self) {
+    pub(crate) fn revoke(&self) {
         ask("POST", &format!("http://127.0.0.1:{}/revoke", self.port));
     }
 }
@@ -139,6 +136,16 @@ impl Drop for Far {
         let _ = self.process.wait();
         let _ = std::fs::remove_dir_all(&self.home);
     }
+}
+
+/// Does what a browser does with the address that a person is shown.
+pub(crate) fn browse(url: &str) {
+    let there = get(url);
+    let back = there.lines().find_map(|line| line.strip_prefix("Location: ")).unwrap().to_owned();
+    // What a browser asks for by itself is no answer.
+    let (origin, _) = back.split_once("/callback").unwrap();
+    assert!(get(&format!("{origin}/favicon.ico")).starts_with("HTTP/1.1 404"));
+    get(&back);
 }
 
 fn get(url: &str) -> String {
@@ -302,6 +309,8 @@ async fn scopes_that_are_missing_are_told_and_asked_for_by_the_next_login() {
 #[tokio::test]
 async fn a_server_of_2024_11_05_can_want_a_login_too() {
     let Some(far) = Far::start(&["stream"]) else { return };
+    let error = echo(&far.children()).await.unwrap_err();
+    assert!(error.contains("needs login: run evokore login far (HTTP 401)"), "{error}");
     far.login().await.unwrap();
     let children = far.children();
     echo(&children).await.unwrap();

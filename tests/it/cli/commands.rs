@@ -154,6 +154,33 @@ fn completions_for_every_shell() {
 }
 
 #[test]
+#[cfg(feature = "http")]
+fn a_program_is_not_logged_in_to() {
+    let sandbox = Sandbox::new("login-program");
+    let told = ["login github", "logout fs", "login nobody"].map(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        sandbox.transcript(&words)
+    });
+    expect_test::expect![[r#"
+        $ evokore login github
+        error: login of child server `github`: it is started by a `command`, so there is nothing to log in to
+        hint: it takes its credentials from its environment: set `GITHUB_PERSONAL_ACCESS_TOKEN`
+        [exit 3]
+
+        $ evokore logout fs
+        error: logout of child server `fs`: it is started by a `command`, so there is nothing to log in to
+        hint: such a program takes credentials from its environment: give them to it in `env` of its entry, as `"NAME": "${NAME}"`
+        [exit 3]
+
+        $ evokore login nobody
+        error: there is no child server `nobody` in this build
+        hint: known: github, fs, elevenlabs, supabase
+        [exit 2]
+
+    "#]].assert_eq(&told.concat());
+}
+
+#[test]
 fn calls_without_a_server() {
     let sandbox = Sandbox::new("call");
     let ran = sandbox.run(&["call", "describe_tool", r#"{"tools": ["call_tool", "nope"]}"#, "--json"]);

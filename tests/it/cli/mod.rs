@@ -22,6 +22,7 @@ pub(crate) fn repository() -> &'static Path {
 /// A home, a working directory and a `PATH` of one test's own.
 pub(crate) struct Sandbox {
     root: PathBuf,
+    binary: PathBuf,
     variables: Vec<(String, String)>,
 }
 
@@ -47,7 +48,13 @@ impl Sandbox {
         let set = |name: &str, folder: &str| (name.to_owned(), root.join(folder).to_str().unwrap().to_owned());
         // The configuration's folder is named, so that no `.env` of the repository has a say.
         let variables = vec![set("HOME", "home"), set("PATH", "bin"), set("EVOKORE_CONFIG_DIR", "conf")];
-        Sandbox { root, variables }
+        Sandbox { root, binary: env!("CARGO_BIN_EXE_evokore").into(), variables }
+    }
+
+    /// Runs another build of evokore.
+    #[cfg(feature = "http")]
+    pub(crate) fn set_binary(&mut self, binary: PathBuf) {
+        self.binary = binary;
     }
 
     /// Sets a variable for every command.
@@ -109,7 +116,7 @@ impl Sandbox {
 
     /// `evokore` with `arguments`, yet to be started.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_evokore"));
+        let mut command = Command::new(&self.binary);
         command.args(arguments).env_clear().envs(self.variables.iter().cloned()).current_dir(self.path("work"));
         command
     }
@@ -128,7 +135,7 @@ impl Sandbox {
         let output = process.wait_with_output().unwrap();
         let text = |bytes: Vec<u8>| {
             let text = String::from_utf8(bytes).unwrap();
-            text.replace(env!("CARGO_BIN_EXE_evokore"), "<evokore>").replace(self.root.to_str().unwrap(), "<root>")
+            text.replace(self.binary.to_str().unwrap(), "<evokore>").replace(self.root.to_str().unwrap(), "<root>")
         };
         Ran { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
     }

@@ -26,7 +26,7 @@ fn repository() -> &'static Path {
 
 /// Everything a driver needs.
 #[derive(Debug)]
-pub(super) struct Equipment {
+pub(crate) struct Equipment {
     installed: PathBuf,
     binary: PathBuf,
 }
@@ -56,6 +56,14 @@ impl Equipment {
         }
         let binary = build(&installed);
         Some(Equipment { installed, binary })
+    }
+
+    /// The binary alone, for tests that need nothing else of this: one that is named, or one that is built where
+    /// everything is installed.
+    #[cfg(feature = "http")]
+    pub(crate) fn binary() -> Option<PathBuf> {
+        let named = std::env::var_os("EVOKORE_IT_BIN").map(PathBuf::from);
+        named.or_else(|| Equipment::ready().map(|equipment| equipment.binary))
     }
 
     /// The binary, yet to be started, with the variables that the configuration of `tests/children` needs.

@@ -3,7 +3,7 @@
 //!
 //! A scenario states what each step must give; a driver says what its SDK gave; this module compares the two.
 
-mod equipment;
+pub(crate) mod equipment;
 mod expect;
 #[cfg(unix)]
 mod many;

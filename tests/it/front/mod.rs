@@ -20,6 +20,8 @@ mod lists;
 mod logs;
 mod odd;
 mod offers;
+#[cfg(feature = "http")]
+mod remote;
 mod results;
 mod rounds;
 mod servers;
