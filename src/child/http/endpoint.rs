@@ -111,13 +111,13 @@ impl Endpoint {
     }
 
     /// Why the server wants other scopes than it was shown, if that is what it says.
-    pub(super) async fn lack(&self, status: StatusCode, headers: &HeaderMap, quote: &str) -> Option<Failure> {
+    pub(super) async fn lack(&self, status: StatusCode, headers: &HeaderMap, quote: String) -> Option<Failure> {
         let wanted = lacking(status, headers)?;
         let missing = match &self.access {
             Some(access) => access.wants(&wanted).await,
             None => None,
         };
-        Some(Failure::Scope { wanted, missing, was_told: self.has_credentials(), quote: quote.to_owned() })
+        Some(Failure::Scope { wanted, missing, was_told: self.has_credentials(), quote })
     }
 
     /// Sends a request with `token`, and follows redirects that stay within the origin.

@@ -106,10 +106,6 @@ impl Link {
         let status = parts.status;
         let in_session = ticket.id.is_some() && !head.is_hello();
         match status {
-            StatusCode::UNAUTHORIZED => {
-                let was_told = self.endpoint.has_credentials();
-                return Err(Failure::Login { quote: shortened(&body), was_told });
-            }
             StatusCode::NOT_FOUND if in_session => return Err(Failure::SessionGone),
             // Many servers say so with this status.
             StatusCode::BAD_REQUEST if in_session && mentions_session(&body) => return Err(Failure::SessionGone),
@@ -121,10 +117,17 @@ impl Link {
             }
             _ => {}
         }
-        if let Some(lack) = self.endpoint.lack(status, &parts.headers, &shortened(&body)).await {
-            return Err(lack);
+        Err(self.refusal(parts, &body).await)
+    }
+
+    /// Why an answer with this head and body, whose status is no success, is none.
+    pub(super) async fn refusal(&self, parts: &Parts, body: &[u8]) -> Failure {
+        let quote = shortened(body);
+        if parts.status == StatusCode::UNAUTHORIZED {
+            return Failure::Login { quote, was_told: self.endpoint.has_credentials() };
         }
-        Err(failure::status(status, &body, pause::asked_for(&parts.headers)))
+        let lack = self.endpoint.lack(parts.status, &parts.headers, quote).await;
+        lack.unwrap_or_else(|| failure::status(parts.status, body, pause::asked_for(&parts.headers)))
     }
 
     /// Reads the stream that a request is answered with; asks for the rest of it when it breaks.
@@ -217,7 +220,7 @@ impl Link {
         let (parts, mut body) = response.into_parts();
         if !parts.status.is_success() {
             let body = quote(body).await;
-            return Err(failure::status(parts.status, &body, pause::asked_for(&parts.headers)));
+            return Err(self.refusal(&parts, &body).await);
         }
         if !is_stream(&parts.headers) {
             return Ok((parts.headers, whole(body, self.limit).await?));

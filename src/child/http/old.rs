@@ -13,10 +13,9 @@ use tokio::time::timeout;
 use super::client::{chunk, quote, shortened};
 use super::endpoint::Ask;
 use super::exchange::is_stream;
-use super::failure::{self, Failure};
+use super::failure::Failure;
 use super::frame::Head;
 use super::link::Link;
-use super::pause;
 use super::session::Ticket;
 use super::sse::{Event, Events, TooLarge};
 use crate::child::incoming;
@@ -45,7 +44,7 @@ impl Link {
         match self.open_stream().await {
             Ok(()) => self.post(ticket, head, frame).await,
             // Whatever it is, that comes first.
-            Err(login @ Failure::Login { .. }) => Err(login),
+            Err(login @ (Failure::Login { .. } | Failure::Scope { .. })) => Err(login),
             // If it is none, what it said first is what matters.
             Err(_) => Err(failure),
         }
@@ -58,10 +57,7 @@ impl Link {
         let status = parts.status;
         if !status.is_success() {
             let body = quote(body).await;
-            if status == StatusCode::UNAUTHORIZED {
-                return Err(Failure::Login { quote: shortened(&body), was_told: self.endpoint.has_credentials() });
-            }
-            return Err(failure::status(status, &body, pause::asked_for(&parts.headers)));
+            return Err(self.refusal(&parts, &body).await);
         }
         if !is_stream(&parts.headers) {
             return Err(Failure::NoMessage { status, quote: shortened(&quote(body).await) });

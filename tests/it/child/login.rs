@@ -220,6 +220,15 @@ async fn a_configured_client_says_who_it_is() {
     assert!(!std::fs::read_to_string(far.file()).unwrap().contains("s/cret"));
     far.revoke();
     echo(&far.children()).await.unwrap();
+
+    // A client is shown to the authorization server that knows it, not to whatever a server names instead.
+    let kept =
+        far.kept().to_string().replace(&format!("http://127.0.0.1:{}/tenant", far.port), "https://other.example");
+    std::fs::write(far.file(), kept).unwrap();
+    let asked = far.log("/authorize").len();
+    let error = far.login().await.unwrap_err();
+    assert!(error.what.ends_with("now and was https://other.example, to which its `clientId` is known"), "{error:?}");
+    assert_eq!(far.log("/authorize").len(), asked);
 }
 
 #[tokio::test]
@@ -284,8 +293,11 @@ async fn scopes_that_are_missing_are_told_and_asked_for_by_the_next_login() {
                         besides what the login has";
         assert_eq!(error, expected);
     }
+    // Renewing gives no more rights, and forgets none that are wanted.
+    far.revoke();
+    assert!(echo(&children).await.unwrap_err().contains("wants the scope `admin`"));
     let calls = || far.log("/mcp").iter().filter(|entry| entry["method"] == "tools/call").count();
-    assert_eq!(calls(), 2, "it is not asked again and again");
+    assert_eq!(calls(), 4, "it is not asked again and again");
     assert_eq!((&far.kept()["scopes"], &far.kept()["wantedScopes"]), (&json!(["read", "write"]), &json!(["admin"])));
     // Someone logs in, in another process.
     far.login().await.unwrap();

@@ -50,6 +50,28 @@ fn it_is_listed_and_called_byte_for_byte() {
     }
 }
 
+#[test]
+fn who_knows_no_handshake_is_asked_for_none_by_the_next_process() {
+    let Some(server) = Server::start(&["stateless"]) else { return };
+    let Some(sandbox) = sandbox("remote-eras", &server.url()) else { return };
+    let file = sandbox.path("home/.evokore/eras.json");
+    let methods: Vec<Vec<String>> = (0..2)
+        .map(|_| {
+            let mut session = Session::greeted(&sandbox);
+            eventually("it is listed", || session.listed().contains(&"remote_requests".to_owned()));
+            eventually("it is remembered", || file.exists());
+            let heard = session.call("remote_requests", json!({}));
+            let heard = heard["structuredContent"]["requests"].as_array().unwrap().iter();
+            heard.map(|request| request["method"].as_str().unwrap_or_default().to_owned()).collect()
+        })
+        .collect();
+    let (first, both) = (&methods[0], &methods[1]);
+    assert!(first.starts_with(&["initialize", "server/discover"].map(str::to_owned)), "{first:?}");
+    assert_eq!(both[first.len()], "server/discover", "{both:?}");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+}
+
 /// What `evokore login remote` says in the end, with the test in the browser's place.
 fn login(sandbox: &Sandbox) -> String {
     let mut command = sandbox.command(&["login", "remote"]);

@@ -101,12 +101,15 @@ impl Access {
     /// Those of `wanted` that the login is not good for; the next one asks for them, too. `None` if there is no login.
     pub(in crate::child::http) async fn wants(&self, wanted: &[String]) -> Option<Vec<String>> {
         let _turn = self.shared.turn.lock().await;
-        let Held::Tokens(tokens) = self.shared.held().clone() else { return None };
+        // Not what is held: another process may have renewed or forgotten it.
+        let mut tokens = self.read().await.ok()??;
         let missing = scope::without(wanted, &tokens.scopes);
-        let mut new = (*tokens).clone();
-        scope::add(&mut new.wanted_scopes, missing.iter().map(String::as_str));
-        if new != *tokens {
-            self.keep(new).await;
+        let known = tokens.wanted_scopes.len();
+        scope::add(&mut tokens.wanted_scopes, missing.iter().map(String::as_str));
+        if tokens.wanted_scopes.len() > known {
+            let path = self.shared.path.clone();
+            // What is not noted is asked for when it is missing again.
+            let _ = tokio::task::spawn_blocking(move || tokens::write(&path, &tokens)).await;
         }
         Some(missing)
     }
@@ -131,7 +134,8 @@ impl Access {
         {
             return Ok(tokens.clone());
         }
-        if let Some(other) = self.read().await?.filter(|tokens| is_other(tokens, used)) {
+        let kept = self.read().await?;
+        if let Some(other) = kept.clone().filter(|tokens| is_other(tokens, used)) {
             return Ok(self.hold(other));
         }
         let Held::Tokens(tokens) = held else { return Err(NoAccess(String::new())) };
@@ -153,18 +157,15 @@ impl Access {
             refresh_token: granted.refresh_token.or(Some(refresh_token)),
             expires_at: granted.expires_at,
             scopes: granted.scopes.unwrap_or_else(|| tokens.scopes.clone()),
+            // Any process notes them, there alone.
+            wanted_scopes: kept.map(|kept| kept.wanted_scopes).unwrap_or_default(),
             ..(*tokens).clone()
         };
-        Ok(self.keep(new).await)
-    }
-
-    /// Holds tokens, in this process and in the file.
-    async fn keep(&self, tokens: Tokens) -> Arc<Tokens> {
-        let held = self.hold(tokens.clone());
+        let held = self.hold(new.clone());
         let path = self.shared.path.clone();
-        match tokio::task::spawn_blocking(move || tokens::write(&path, &tokens)).await {
+        match tokio::task::spawn_blocking(move || tokens::write(&path, &new)).await {
             // What is held serves as long as the process lives; the next one will say that a login is needed.
-            Ok(Ok(())) | Ok(Err(_)) | Err(_) => held,
+            Ok(Ok(())) | Ok(Err(_)) | Err(_) => Ok(held),
         }
     }
 

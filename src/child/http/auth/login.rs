@@ -45,6 +45,18 @@ pub async fn login(spec: &ServerSpec, settings: &ChildSettings, show: impl FnOnc
     let authority = discovery::authority(&client, &resource.issuer).await?;
     // A file that cannot be read is written anew.
     let before = tokens::read(&path, &remote.url).ok().flatten();
+    if let Some(before) = before.as_ref().filter(|before| before.issuer != authority.issuer)
+        && register::is_bound(&remote.login)
+    {
+        let what = format!(
+            "its authorization server is {} now and was {}, to which its `clientId` is known",
+            authority.issuer, before.issuer
+        );
+        return Err(LoginError::new(
+            what,
+            "if that is right, correct `oauth` of its entry, and log out before you log in",
+        ));
+    }
     let scope = scope::of_login(&remote.login, &challenge, &resource, &authority, before.as_ref());
     let back = WayBack::open(remote.login.redirect_port).await?;
     let identity = register::identity(&client, &authority, &remote.login, &back.url, &scope).await?;

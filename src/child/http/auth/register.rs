@@ -27,7 +27,7 @@ pub(super) async fn identity(
     redirect: &str,
     scope: &str,
 ) -> Result<Identity, LoginError> {
-    let document = login.client_id.as_deref().filter(|id| login.client_secret.is_none() && is_document(id));
+    let document = login.client_id.as_deref().filter(|_| !is_bound(login));
     match (&login.client_id, document) {
         (Some(id), None) => {
             let known = &authority.token_endpoint_auth_methods_supported;
@@ -41,6 +41,12 @@ pub(super) async fn identity(
         }
         (_, document) => register(client, authority, document, redirect, scope).await,
     }
+}
+
+/// Whether the configured client is known to one authorization server alone, so that no other must see it (MCP
+/// 2026-07-28, Authorization Server Binding).
+pub(super) fn is_bound(login: &Login) -> bool {
+    login.client_id.as_deref().is_some_and(|id| login.client_secret.is_some() || !is_document(id))
 }
 
 /// Whether a client's id is the address of a document about it: `https`, with a path, and nothing that could be written
