@@ -5,10 +5,11 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use evokore_catalog::lock::file::ServerInfo;
 use evokore_catalog::server::LockKind;
 
 use crate::inputs::{Inputs, Roots};
-use crate::lock_write::{Recording, make};
+use crate::lock_write::{self, Request, make};
 use crate::model::{Compilation, Counting, compile};
 use crate::native_tools;
 use crate::review;
@@ -21,9 +22,10 @@ Usage: cargo codegen [--check]
 
   (nothing)   check the inputs and write generated/
   --check     change nothing; fail when generated/ is stale
-  lock        make the lock of a child server from its recorded tools/list answer
+  lock        make the lock of a child server from its recorded tools/list answer, or from a full lock;
+              `evokore lock` asks the servers themselves
     --server ID                 server id, as in mcp.config.json
-    --from FILE                 the recorded answer, as JSON
+    --from FILE                 the recorded answer, as JSON; `-` for stdin
     --digest                    keep names, digests and token counts, but none of the server's texts
     --server-info NAME@VERSION  what the server calls itself
 
@@ -125,7 +127,7 @@ struct LockOptions<'a> {
     server: Option<&'a str>,
     from: Option<&'a str>,
     digest: bool,
-    server_info: Option<(String, String)>,
+    server_info: Option<ServerInfo>,
 }
 
 fn lock_options<'a>(words: &[&'a str]) -> Result<LockOptions<'a>, Stop> {
@@ -142,7 +144,7 @@ fn lock_options<'a>(words: &[&'a str]) -> Result<LockOptions<'a>, Stop> {
                 let text = value()?;
                 let (name, version) =
                     text.rsplit_once('@').ok_or_else(|| usage(format!("`{text}` is not of the form NAME@VERSION")))?;
-                options.server_info = Some((name.to_owned(), version.to_owned()));
+                options.server_info = Some(ServerInfo { name: name.to_owned(), version: version.to_owned() });
             }
             other => return Err(usage(format!("unknown argument `{other}`"))),
         }
@@ -159,20 +161,24 @@ fn lock(roots: &Roots, words: &[&str], out: &mut dyn Write) -> Result<(), Stop> 
     if server.is_empty() || !server.chars().all(is_id) {
         return Err(Stop(USAGE, format!("error: `{server}` is no server id\nhint: use letters, digits, `-` and `_`")));
     }
-    let list =
-        fs::read_to_string(from).map_err(|error| Stop(FAILED, format!("error: cannot read `{from}`: {error}")))?;
+    let list = if from == "-" { io::read_to_string(io::stdin()) } else { fs::read_to_string(from) }
+        .map_err(|error| Stop(FAILED, format!("error: cannot read `{from}`: {error}")))?;
     let inputs = Inputs::read(roots);
     let natives: BTreeSet<String> =
         native_tools::read(&inputs.native, &mut Vec::new()).into_iter().map(|tool| tool.name).collect();
     let kind = if options.digest { LockKind::Digest } else { LockKind::Full };
-    let recording = Recording { server, list: &list, server_info: options.server_info, kind };
-    let written = make(&recording, &natives)
+    let request = Request { server, list: &list, server_info: options.server_info, kind };
+    let written = make(&request, &natives)
         .map_err(|error| Stop(USAGE, format!("error: `{from}` is no answer to tools/list: {error}")))?;
     let path = roots.locks().join(format!("{server}.json"));
+    // What was there need not be readable to be replaced.
+    let before = fs::read_to_string(&path).ok();
+    let differences = lock_write::report(before.as_deref(), &written.text, &natives);
     replace(&path, &written.text)?;
     for line in &written.skipped {
         writeln!(out, "note: left out {line}")?;
     }
+    write!(out, "{differences}")?;
     writeln!(out, "locked {} tools of `{server}` in {}", written.tools, path.display())?;
     Ok(())
 }

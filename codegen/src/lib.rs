@@ -15,7 +15,7 @@
 //! | [`source`], [`problem`] | texts with places; findings with caret and hint |
 //! | [`json`], [`yaml`] | values with the places they were read from |
 //! | [`config`], [`permissions`], [`lock`], [`native_tools`] | one reader for each kind of input |
-//! | [`lock_write`], [`pretty`] | making locks; JSON for eyes and diffs |
+//! | [`lock_write`] | making locks |
 //! | [`skills`], [`skill_graph`] | the skill library, and which skill leads to which |
 //! | [`names`], [`tools`], [`profiles`] | what the catalog will hold, checked and counted |
 //! | [`search_index`] | what words find a tool or a skill |
@@ -38,7 +38,6 @@ pub mod model;
 pub mod names;
 pub mod native_tools;
 pub mod permissions;
-pub mod pretty;
 pub mod problem;
 pub mod profiles;
 pub mod review;

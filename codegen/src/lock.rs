@@ -6,12 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use evokore_catalog::canonical::canonical_sha256;
-use evokore_catalog::render::{Definition, minify};
+use evokore_catalog::lock::file::{Entry, LockFile, Modes};
+use evokore_catalog::render::minify;
 use evokore_catalog::server::LockKind;
 use evokore_catalog::tool::Annotations;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::json::strict_problem;
 use crate::problem::Problem;
@@ -62,54 +60,8 @@ pub enum Body {
     },
 }
 
-/// The version of the format that this compiler reads and writes.
-pub const FORMAT: u32 = 1;
-
 /// What to do about a lock that cannot be used.
 const ANEW: &str = "make the lock anew; it is not meant to be edited";
-
-#[derive(Deserialize)]
-struct File<'a> {
-    lock: u32,
-    kind: String,
-    server: String,
-    #[serde(borrow)]
-    tools: Vec<Entry<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Entry<'a> {
-    name: String,
-    sha256: String,
-    #[serde(borrow)]
-    definition: Option<&'a RawValue>,
-    annotations: Option<HintsOnDisk>,
-    tokens: Option<TokensOnDisk>,
-}
-
-/// The hints of a digest lock, under the protocol's names.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct HintsOnDisk {
-    read_only_hint: Option<bool>,
-    destructive_hint: Option<bool>,
-    idempotent_hint: Option<bool>,
-    open_world_hint: Option<bool>,
-}
-
-#[derive(Deserialize)]
-struct TokensOnDisk {
-    cl100k_base: Modes,
-    o200k_base: Modes,
-}
-
-#[derive(Deserialize)]
-struct Modes {
-    full: u32,
-    deferred: u32,
-    visible: u32,
-    found: u32,
-}
 
 /// Reads the lock files, each of which is named after its server.
 pub fn read(sources: &[Source], problems: &mut Vec<Problem>) -> Vec<Lock> {
@@ -117,7 +69,7 @@ pub fn read(sources: &[Source], problems: &mut Vec<Problem>) -> Vec<Lock> {
 }
 
 fn read_one(source: &Source, problems: &mut Vec<Problem>) -> Option<Lock> {
-    let file: File<'_> = match serde_json::from_str(&source.text) {
+    let file = match LockFile::parse(&source.text) {
         Ok(file) => file,
         Err(error) => {
             problems.push(strict_problem(source, "lock file", &error).hint(ANEW));
@@ -125,15 +77,10 @@ fn read_one(source: &Source, problems: &mut Vec<Problem>) -> Option<Lock> {
         }
     };
     let mut report = |message: String| problems.push(Problem::error(message).in_file(&source.path).hint(ANEW));
-    if file.lock != FORMAT {
-        report(format!("the lock has format {}, this build reads {FORMAT}", file.lock));
-        return None;
-    }
-    let kind = match file.kind.as_str() {
-        "full" => LockKind::Full,
-        "digest" => LockKind::Digest,
-        other => {
-            report(format!("the lock is of kind `{other}`, which is neither `full` nor `digest`"));
+    let kind = match file.kind() {
+        Ok(kind) => kind,
+        Err(message) => {
+            report(message);
             return None;
         }
     };
@@ -160,17 +107,11 @@ fn read_one(source: &Source, problems: &mut Vec<Problem>) -> Option<Lock> {
 
 fn tool(entry: &Entry<'_>, kind: LockKind) -> Result<LockedTool, String> {
     let (annotations, body) = if kind == LockKind::Full {
+        let definition = entry.checked()?;
         let raw = entry.definition.ok_or("has no definition")?;
-        let definition = Definition::parse(raw.get()).map_err(|error| format!("is no tool definition: {error}"))?;
-        if definition.name() != entry.name {
-            return Err(format!("has a definition named `{}`", definition.name()));
-        }
-        if canonical_sha256(raw.get()) != entry.sha256 {
-            return Err("has a definition that does not fit its digest".to_owned());
-        }
         (definition.annotations(), Body::Full(minify(raw.get()).leak()))
     } else {
-        let tokens = entry.tokens.as_ref().ok_or("has no token counts")?;
+        let tokens = entry.tokens.ok_or("has no token counts")?;
         let both =
             |mode: fn(&Modes) -> u32| Counts::new(Some(mode(&tokens.cl100k_base)), Some(mode(&tokens.o200k_base)));
         let body = Body::Digest {
@@ -179,13 +120,7 @@ fn tool(entry: &Entry<'_>, kind: LockKind) -> Result<LockedTool, String> {
             visible: both(|it| it.visible),
             found: both(|it| it.found),
         };
-        let hints = entry.annotations.as_ref().map_or_else(Annotations::default, |hints| Annotations {
-            read_only: hints.read_only_hint,
-            destructive: hints.destructive_hint,
-            idempotent: hints.idempotent_hint,
-            open_world: hints.open_world_hint,
-        });
-        (hints, body)
+        (entry.annotations(), body)
     };
     Ok(LockedTool { name: entry.name.clone(), sha256: entry.sha256.clone(), annotations, body })
 }

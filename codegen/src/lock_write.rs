@@ -1,29 +1,28 @@
 //! Making a lock from a recorded answer to `tools/list`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use evokore_catalog::canonical::canonical_sha256;
+use evokore_catalog::lock::diff::{self, Change, Difference, Side};
+use evokore_catalog::lock::file::{self, Entry, LockFile, ServerInfo};
+use evokore_catalog::lock::recording::Recording;
 use evokore_catalog::name::exposed_name;
-use evokore_catalog::render::{Definition, minify};
+use evokore_catalog::render::Definition;
 use evokore_catalog::server::LockKind;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::lock::FORMAT;
-use crate::pretty::pretty;
 use crate::tokens::{Counter, Counts, Encoding};
 use crate::tools;
 
 /// What to lock.
 #[derive(Debug, Clone)]
-pub struct Recording<'a> {
+pub struct Request<'a> {
     /// Server id.
     pub server: &'a str,
-    /// The recorded answer: `{"tools": […]}`, alone or as the `result` of a response, or the bare list.
+    /// What was recorded, in one of the shapes that [`Recording::parse`] reads.
     pub list: &'a str,
     /// The server's name and version as `initialize` gave them, where they are not part of the recording.
-    pub server_info: Option<(String, String)>,
+    pub server_info: Option<ServerInfo>,
     /// `Full` or `Digest`.
     pub kind: LockKind,
 }
@@ -39,83 +38,61 @@ pub struct Written {
     pub skipped: Vec<String>,
 }
 
-/// A recorded answer, the response around it, or both.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer<'a> {
-    #[serde(borrow)]
-    result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tools: Option<Vec<&'a RawValue>>,
-    server_info: Option<ServerInfo>,
-}
-
-#[derive(Deserialize)]
-struct ServerInfo {
-    name: String,
-    version: String,
-}
+/// The command whose locks these are.
+const MAKER: &str = "cargo codegen lock";
 
 /// Makes the lock. `natives` are the names that a child's tool must not take.
 ///
 /// # Errors
 /// The recording holds no list of tools.
-pub fn make(recording: &Recording<'_>, natives: &BTreeSet<String>) -> Result<Written, String> {
-    let (entries, info) = entries(recording.list)?;
-    let info = recording.server_info.clone().or(info.map(|info| (info.name, info.version)));
-    let mut skipped = Vec::new();
-    let mut lines: BTreeMap<String, String> = BTreeMap::new();
-    for (at, entry) in entries.iter().enumerate() {
-        match Definition::parse(entry.get()) {
-            Err(error) => skipped.push(format!("entry {}: {error}", at + 1)),
-            Ok(definition) if lines.contains_key(definition.name()) => {
-                skipped.push(format!("entry {}: `{}` stands twice, the first counts", at + 1, definition.name()));
-            }
-            Ok(definition) => {
-                let line = match recording.kind {
-                    LockKind::Full => full(&definition, entry.get()),
-                    LockKind::Digest | LockKind::None => digest(&definition, entry.get(), recording.server, natives),
-                };
-                lines.insert(definition.name().to_owned(), line);
-            }
-        }
+pub fn make(request: &Request<'_>, natives: &BTreeSet<String>) -> Result<Written, String> {
+    let mut recording = Recording::parse(request.list)?;
+    if let Some(info) = &request.server_info {
+        recording.server_info = Some(info.clone());
     }
-    let kind = if recording.kind == LockKind::Full { "full" } else { "digest" };
-    let info = info.map_or(Value::Null, |(name, version)| json!({ "name": name, "version": version }));
-    let head = format!(
-        "\"_\":\"made by `cargo codegen lock`; not meant to be edited\",\"lock\":{FORMAT},\"kind\":\"{kind}\",\
-         \"server\":{},\"serverInfo\":{info}",
-        Value::from(recording.server)
-    );
-    let tools: Vec<&str> = lines.values().map(String::as_str).collect();
-    let text = pretty(&format!("{{{head},\"tools\":[{}]}}", tools.join(","))) + "\n";
-    Ok(Written { text, tools: lines.len(), skipped })
+    let text = if request.kind == LockKind::Full {
+        recording.full_lock(MAKER, request.server)
+    } else {
+        let entry = |json: &&str| Some(digest(&Definition::parse(json).ok()?, json, request.server, natives));
+        let entries: Vec<String> = recording.tools.values().filter_map(entry).collect();
+        let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
+        file::text(MAKER, LockKind::Digest, request.server, recording.server_info.as_ref(), &entries)
+    };
+    Ok(Written { text, tools: recording.tools.len(), skipped: recording.skipped })
 }
 
-fn entries(list: &str) -> Result<(Vec<&RawValue>, Option<ServerInfo>), String> {
-    let list = list.trim_start_matches('\u{feff}').trim();
-    if list.starts_with('[') {
-        return serde_json::from_str(list).map(|tools| (tools, None)).map_err(|error| error.to_string());
-    }
-    let answer: Answer<'_> = serde_json::from_str(list).map_err(|error| error.to_string())?;
-    match (answer.tools, answer.result) {
-        (Some(tools), _) => Ok((tools, answer.server_info)),
-        (None, Some(result)) => {
-            let inner: Answer<'_> = serde_json::from_str(result.get()).map_err(|error| error.to_string())?;
-            let tools = inner.tools.ok_or("the result holds no `tools`")?;
-            Ok((tools, answer.server_info.or(inner.server_info)))
+/// What is different from the lock `before` (if there was a readable one), with what each tool costs in a list, in the
+/// encoding `cl100k_base`.
+pub fn report(before: Option<&str>, after: &str, natives: &BTreeSet<String>) -> String {
+    let read = |text| LockFile::parse(text).ok();
+    let (Some(before), Some(after)) = (before.and_then(read), read(after)) else { return String::new() };
+    let server = after.server.clone();
+    let tokens = |lock: &LockFile<'_>, name: &str| -> Option<u32> {
+        let entry = lock.tools.iter().find(|tool| tool.name == name)?;
+        let Some(definition) = entry.definition else { return entry.tokens.map(|it| it.cl100k_base.full) };
+        let exposed = exposed_name(&server, name, &[&server], |name| natives.contains(name));
+        let definition = Definition::parse(definition.get()).ok()?;
+        let mut counter = Counter::new(&[Encoding::Cl100k], crate::tokens::Known::default());
+        Some(tools::count(&mut counter, "", tools::render(&definition, &exposed, true)).full.of(Encoding::Cl100k))
+    };
+    let cost = |difference: &Difference| {
+        let former = if let Change::Renamed { from } = &difference.change { from } else { &difference.name };
+        match (tokens(&before, former), tokens(&after, &difference.name)) {
+            (Some(before), Some(after)) => Some(format!("{before} -> {after} tokens")),
+            (Some(tokens), None) | (None, Some(tokens)) => Some(format!("{tokens} tokens")),
+            (None, None) => None,
         }
-        (None, None) => Err("it holds neither `tools` nor `result`".to_owned()),
-    }
+    };
+    diff::as_text(&diff::diff(&sides(&before), &sides(&after)), "  ", cost)
 }
 
-fn full(definition: &Definition<'_>, json: &str) -> String {
-    format!(
-        "{{\"name\":{},\"sha256\":\"{}\",\"definition\":{}}}",
-        Value::from(definition.name()),
-        canonical_sha256(json),
-        minify(json)
-    )
+fn sides<'a>(lock: &'a LockFile<'_>) -> Vec<Side<'a>> {
+    let side = |tool: &'a Entry<'_>| Side {
+        name: &tool.name,
+        sha256: &tool.sha256,
+        definition: tool.definition.map(|raw| raw.get()),
+    };
+    lock.tools.iter().map(side).collect()
 }
 
 /// Numbers about a definition, without its texts.
@@ -160,8 +137,8 @@ mod tests {
         {"name":"a","inputSchema":{"type":"object"}}, {"name":"b"}, 7]}}"#;
 
     fn made(kind: LockKind) -> Written {
-        let server_info = Some(("some-server".to_owned(), "1.2.3".to_owned()));
-        make(&Recording { server: "s", list: LIST, server_info, kind }, &BTreeSet::new()).unwrap()
+        let server_info = Some(ServerInfo { name: "some-server".to_owned(), version: "1.2.3".to_owned() });
+        make(&Request { server: "s", list: LIST, server_info, kind }, &BTreeSet::new()).unwrap()
     }
 
     fn read_back(text: &str) -> (Vec<lock::Lock>, Vec<crate::problem::Problem>) {
@@ -219,6 +196,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_different_is_told_with_its_cost() {
+        let list = LIST.replace("\"B\"", "\"Writes a B\"").replace("\"a\"", "\"c\"");
+        let request = Request { server: "s", list: &list, server_info: None, kind: LockKind::Full };
+        let after = make(&request, &BTreeSet::new()).unwrap().text;
+        expect![[r#"
+              ~ b: has changed (30 -> 32 tokens)
+                  description: {+Writes a+} B
+              > c: was called `a`, and is the same otherwise (13 -> 13 tokens)
+        "#]]
+        .assert_eq(&report(Some(&made(LockKind::Full).text), &after, &BTreeSet::new()));
+        let after = make(&Request { kind: LockKind::Digest, ..request }, &BTreeSet::new()).unwrap().text;
+        expect![[r#"
+              - a: is gone (13 tokens)
+              ~ b: has changed; the lock holds a digest, so it cannot be said what (30 -> 32 tokens)
+              + c: is new (13 tokens)
+        "#]]
+        .assert_eq(&report(Some(&made(LockKind::Digest).text), &after, &BTreeSet::new()));
+        for before in [None, Some(""), Some(after.as_str())] {
+            assert_eq!(report(before, &after, &BTreeSet::new()), "");
+        }
+    }
+
+    #[test]
     fn digest_keeps_no_text() {
         let written = made(LockKind::Digest);
         expect![[r#"
@@ -253,13 +253,5 @@ mod tests {
         let (locks, problems) = read_back(&written.text);
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(locks[0].tools[1].annotations.read_only, Some(true));
-    }
-
-    #[test]
-    fn other_recordings() {
-        for (list, tools) in [(r#"[{"name":"a"}]"#, Some(1)), (r#"{"tools":[]}"#, Some(0)), ("{}", None), ("", None)] {
-            let recording = Recording { server: "s", list, server_info: None, kind: LockKind::Full };
-            assert_eq!(make(&recording, &BTreeSet::new()).map(|it| it.tools).ok(), tools, "{list}");
-        }
     }
 }

@@ -56,6 +56,9 @@ pub(crate) enum Command {
     /// Forget the login at a child server
     #[command(after_help = "Example:\n  evokore logout linear")]
     Logout(ServerArguments),
+    /// Record the tools of child servers, or check that they are what was recorded
+    #[command(after_help = LOCK_EXAMPLES)]
+    Lock(LockArguments),
     /// Check the configuration, the environment and every child server
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArguments),
@@ -251,6 +254,38 @@ pub(crate) struct ServerArguments {
     /// Id of the server
     #[arg(value_name = "SERVER")]
     pub(crate) server: String,
+}
+
+const LOCK_EXAMPLES: &str = "\
+Starts the servers, reads their lists of tools, shows what is different from their locks and writes full locks; a build
+compiles them in. Of several servers those that do not come up are told and left as they are. A lock that is a digest
+is only replaced with `--full`; `cargo codegen lock --digest` makes digests. Exits with 1 when `--check` finds a
+difference.
+
+Examples:
+  evokore lock                           lock every server anew
+  evokore lock --check                   are the servers what was locked? for CI
+  evokore lock fs --from answer.json     from a recorded answer to tools/list, without starting it
+  evokore lock fs --stdout | cargo codegen lock --server fs --from - --digest";
+
+/// `evokore lock`.
+#[derive(Debug, Args)]
+pub(crate) struct LockArguments {
+    /// Servers to lock; without any, all that are not disabled
+    #[arg(value_name = "SERVER")]
+    pub(crate) servers: Vec<String>,
+    /// A recorded answer to tools/list in place of the server itself; `-` for stdin
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
+    /// Say what is different, and write nothing
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Put a full lock in the place of a digest
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) full: bool,
+    /// Print the full lock, and write nothing
+    #[arg(long, conflicts_with_all = ["check", "full"])]
+    pub(crate) stdout: bool,
 }
 
 const DOCTOR_EXAMPLES: &str = "\

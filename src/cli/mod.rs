@@ -9,6 +9,7 @@ mod doctor;
 mod import;
 mod init;
 mod live;
+mod lock;
 mod login;
 mod output;
 mod policy;
@@ -106,6 +107,7 @@ fn command(arguments: Vec<OsString>) -> Result<Exit, Failure> {
         Command::Approvals(arguments) => approvals::run(arguments, out),
         Command::Login(arguments) => login::run(arguments, out),
         Command::Logout(arguments) => login::logout(arguments, out),
+        Command::Lock(arguments) => lock::run(arguments, out),
         Command::Doctor(arguments) => doctor::run(arguments, &loaded, out),
         Command::Init(arguments) => init::run(arguments, out),
         Command::Import(arguments) => import::run(arguments, out),

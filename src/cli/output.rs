@@ -158,9 +158,11 @@ pub(crate) fn columns(indent: &str, aligns: &[Align], rows: &[Vec<String>]) -> V
     rows.iter().map(line).collect()
 }
 
-/// `text` on one line, without control characters, at most `most` characters long.
+/// `text` on one line, control characters and whatever else is not seen made visible or taken away, at most `most`
+/// characters long.
 pub(crate) fn one_line(text: &str, most: usize) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let clean = evokore_catalog::hostile::visible(&clean);
     let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
     evokore_catalog::markdown::cut(&words, most)
 }
@@ -209,5 +211,6 @@ mod tests {
     fn texts_from_elsewhere_stay_on_their_line() {
         assert_eq!(one_line("a\n\u{1b}[31mb\tc", 40), "a [31mb c");
         assert_eq!(one_line("one two three", 9), "one two…");
+        assert_eq!(one_line("a\u{202e}b\u{e0041}", 40), "a\\u{202e}b\\u{e0041}");
     }
 }

@@ -13,7 +13,15 @@ pub fn canonical(value: &Value) -> String {
 /// SHA-256 of the canonical form of `json`, hexadecimal. A text that cannot be read (too deep, a number out of range)
 /// is hashed as it is.
 pub fn canonical_sha256(json: &str) -> String {
-    let text = serde_json::from_str::<Value>(json).map_or_else(|_| json.to_owned(), |value| canonical(&value));
+    serde_json::from_str::<Value>(json).map_or_else(|_| hex_sha256(json), |value| value_sha256(&value))
+}
+
+/// SHA-256 of the canonical form of `value`, hexadecimal.
+pub fn value_sha256(value: &Value) -> String {
+    hex_sha256(&canonical(value))
+}
+
+fn hex_sha256(text: &str) -> String {
     let mut hex = String::with_capacity(64);
     for byte in Sha256::digest(text.as_bytes()) {
         hex.push_str(&format!("{byte:02x}"));

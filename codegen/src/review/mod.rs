@@ -6,7 +6,7 @@ mod tables;
 use std::collections::BTreeMap;
 
 use crate::model::Model;
-use crate::pretty::pretty;
+use evokore_catalog::pretty::pretty;
 
 pub use store::{Difference, compare, write};
 

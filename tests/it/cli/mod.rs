@@ -7,6 +7,7 @@ mod commands;
 mod dotenv;
 mod import;
 mod init;
+mod lock;
 mod usage;
 
 use std::fs;

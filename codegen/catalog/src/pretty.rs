@@ -97,7 +97,7 @@ fn walk(json: &str) -> impl Iterator<Item = (usize, u8, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use evokore_catalog::render::minify;
+    use crate::render::minify;
     use expect_test::expect;
 
     use super::*;
