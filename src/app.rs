@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
+use evokore_catalog::lock::drift::Drift;
+use evokore_catalog::permission::Access;
+use evokore_catalog::server::OnDrift;
 use tokio::sync::SetOnce;
 
 use crate::calls::approval::Approvals;
@@ -9,7 +12,8 @@ use crate::calls::cooldown::Cooldowns;
 use crate::calls::rate_limit::RateLimits;
 use crate::calls::state::States;
 use crate::catalog::CATALOG;
-use crate::child::{ChildEntry, ChildSink, ChildStatus, ChildTool, Children, Client, Taken};
+use crate::child::{ChildEntry, ChildSink, ChildStatus, ChildTool, Children, Client, DriftStatus, SkippedTool, Taken};
+use crate::listing::drift::{self, Report};
 use crate::listing::live;
 use crate::listing::merged::Merged;
 use crate::listing::projection;
@@ -93,7 +97,14 @@ impl App {
             None => CATALOG.servers.iter().map(ChildStatus::before_start).collect(),
         };
         let sessions: Vec<_> = lock(&self.sessions).iter().filter_map(Weak::upgrade).collect();
+        let merged = self.merged();
         for (server, status) in (0u16..).zip(&mut status) {
+            if let Some(live) = merged.live(server) {
+                let Report { differences, findings } = &live.report;
+                let on_drift = self.settings.guard(server).on_drift;
+                status.drift = Some(DriftStatus::of(on_drift, differences)).filter(|it| !it.tools.is_empty());
+                status.findings.clone_from(findings);
+            }
             let mut resting = self.cooldowns.of(server);
             sessions.iter().for_each(|session| resting.add(session.cooldowns().of(server)));
             status.cooling_calls = resting.count;
@@ -198,7 +209,15 @@ impl App {
 
 impl ChildSink for App {
     fn tools(&self, server: u16, tools: Vec<ChildTool>) -> Taken {
-        let (live, taken) = live::render(server, &tools);
+        let judgement = drift::judge(server, &tools, &self.merged());
+        let (live, mut taken) = live::render(server, &tools, judgement);
+        let guard = self.settings.guard(server);
+        for tool in live.tools.iter().filter(|tool| guard.access(tool.drift, tool.is_dangerous) == Access::Deny) {
+            let why = if tool.drift == Drift::None { "it has hostile content" } else { "it is not what was locked" };
+            let name = tool.original.to_string();
+            taken.skipped.push(SkippedTool { name, reason: format!("withheld, because {why}") });
+        }
+        taken.told = live.report.lines(tools.len(), becomes(guard.on_drift));
         self.swap(server, Some(Arc::new(live)));
         let is_open = offers::is_open(&self.settings, &self.merged(), server);
         if self.offered().shelf(server).is_open != is_open {
@@ -220,14 +239,14 @@ impl ChildSink for App {
         let resources = offers::resources(server, "uri", &resources, &mut notes);
         let templates = offers::resources(server, "uriTemplate", &templates, &mut notes);
         self.reshelve(server, |shelf| (shelf.resources, shelf.templates) = (resources, templates));
-        Taken { skipped: Vec::new(), notes }
+        Taken { notes, ..Taken::default() }
     }
 
     fn prompts(&self, server: u16, prompts: Vec<ChildEntry>) -> Taken {
         let mut notes = Vec::new();
         let prompts = offers::prompts(server, &prompts, &mut notes);
         self.reshelve(server, |shelf| shelf.prompts = prompts);
-        Taken { skipped: Vec::new(), notes }
+        Taken { notes, ..Taken::default() }
     }
 
     fn updated(&self, server: u16, uri: &str) {
@@ -235,6 +254,15 @@ impl ChildSink for App {
             App::updated(self, &offers::exposed(spec.id, uri));
             App::updated(self, uri);
         }
+    }
+}
+
+/// What becomes of tools that are not what was locked.
+fn becomes(on_drift: OnDrift) -> &'static str {
+    match on_drift {
+        OnDrift::Warn => "they are served as they are, since `lock.onDrift` is `warn`",
+        OnDrift::Approve => "changed and new ones need approval until they are locked anew",
+        OnDrift::Block => "changed and new ones are withheld until they are locked anew",
     }
 }
 

@@ -1,4 +1,4 @@
-//! Diagnostics: one line each on stderr, prefixed, with control characters escaped. stdout belongs to the protocol.
+//! Diagnostics: one line each on stderr, prefixed, with control characters and what is not seen escaped. stdout belongs to the protocol.
 
 use std::io::Write as _;
 
@@ -6,7 +6,7 @@ use std::io::Write as _;
 pub fn line(message: &str) {
     let mut out = String::with_capacity(message.len() + 12);
     out.push_str("[EVOKORE] ");
-    for c in message.chars() {
+    for c in evokore_catalog::hostile::visible(message).chars() {
         match c {
             '\n' => out.push_str("\n  "),
             c if c.is_control() => out.extend(c.escape_default()),

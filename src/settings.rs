@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use evokore_catalog::Catalog;
+use evokore_catalog::lock::drift::Guard;
 use evokore_catalog::permission::{Access, Accesses, Role, decide};
 use evokore_catalog::profile::{ProfileEntry, SchemaMode};
-use evokore_catalog::server::ServerSpec;
+use evokore_catalog::server::{OnDrift, OnHostile, ServerSpec};
 
+use crate::catalog::CATALOG;
 use crate::env_vars as vars;
 
 /// Everything the environment decides.
@@ -22,6 +24,10 @@ pub struct Settings {
     pub role: Option<&'static Role>,
     /// Access to tools that no rule names while no role is active.
     pub unlisted: Access,
+    /// What becomes of tools that are not what their lock says, at least.
+    pub on_drift: OnDrift,
+    /// What becomes of tools with hostile content, at least.
+    pub on_hostile: OnHostile,
     /// Schema mode that sessions start with.
     pub schema_mode: SchemaMode,
     /// How long a client in deferred mode may go without `describe_tool`.
@@ -143,6 +149,8 @@ impl Settings {
             Some(other) => return Err(unknown(vars::TOOL_SCHEMA_MODE, other, "schema mode", "full, deferred")),
         };
         let unlisted = if flag(&get, vars::SECURITY_DEFAULT_DENY, false)? { Access::Deny } else { Access::Allow };
+        let on_drift = choice(&get, vars::LOCK_ON_DRIFT, "answer to drift", &OnDrift::NAMES)?;
+        let on_hostile = choice(&get, vars::HOSTILE_CONTENT, "answer to hostile content", &OnHostile::NAMES)?;
         let mut number = |variable, default, least, most| number(&get, variable, default, least, most, &mut warnings);
         let page_size = usize::try_from(number(vars::TOOL_LIST_PAGE_SIZE, 35, 1, 1000)?).unwrap_or(1000);
         let bytes = number(vars::MAX_RESULT_BYTES, 64 << 20, 1, u32::MAX.into())?;
@@ -157,6 +165,8 @@ impl Settings {
             profile,
             role,
             unlisted,
+            on_drift,
+            on_hostile,
             schema_mode,
             schema_fallback: millis(vars::TOOL_SCHEMA_FALLBACK_MS, 60_000, 1, u64::MAX)?,
             paginate: flag(&get, vars::TOOL_LIST_PAGINATION, false)?,
@@ -177,6 +187,13 @@ impl Settings {
         let rule = server.tools.iter().find(|rule| rule.name == original);
         let tokens = rule.and_then(|rule| rule.max_result_tokens).or(server.max_result_tokens);
         tokens.or(self.max_result_tokens).filter(|_| self.can_read_on)
+    }
+
+    /// What is done about tools of `server` that are not what was looked at: the stricter of configuration and
+    /// environment.
+    pub fn guard(&self, server: u16) -> Guard {
+        let spec = CATALOG.servers.get(usize::from(server)).unwrap_or(&ServerSpec::ABSENT);
+        Guard { on_drift: self.on_drift.max(spec.on_drift), on_hostile: self.on_hostile.max(spec.on_hostile) }
     }
 
     /// What the active role may do with a tool that has these `accesses`.
@@ -219,6 +236,18 @@ fn flag(get: &dyn Fn(&str) -> Option<String>, variable: &'static str, default: b
         Some("false" | "0" | "off" | "no") => Ok(false),
         Some(other) => Err(unknown(variable, other, "switch", "true, 1, on, yes, false, 0, off, no")),
     }
+}
+
+/// The one of `choices` that `variable` names, by default the first kind of value.
+fn choice<T: Copy + Default>(
+    get: &dyn Fn(&str) -> Option<String>,
+    variable: &'static str,
+    what: &'static str,
+    choices: &[(&str, T)],
+) -> Result<T, SettingsError> {
+    let Some(text) = get(variable) else { return Ok(T::default()) };
+    let found = choices.iter().find(|(name, _)| *name == text);
+    found.map(|(_, choice)| *choice).ok_or_else(|| unknown(variable, &text, what, &list(choices.iter().map(|it| it.0))))
 }
 
 /// The number in `variable`; one outside of `least..=most` counts as the nearer end, with a warning.

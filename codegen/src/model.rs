@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use evokore_catalog::hostile::{self, Level};
 use evokore_catalog::permission::Policy;
-use evokore_catalog::server::{Boot, LockKind, OAuth, RateLimit, ServerSpec, ToolRule, Transport};
+use evokore_catalog::server::{Boot, LockKind, OAuth, OnHostile, RateLimit, ServerSpec, ToolRule, Transport};
 use evokore_catalog::skill::SkillEntry;
+use evokore_catalog::tool::Source as Origin;
 
 use crate::budgets;
 use crate::config::{self, Config, DEFAULT, Profile, Server};
 use crate::inputs::{Inputs, PERMISSIONS};
 use crate::json::Spanned;
 use crate::leak::{leak, leak_all};
-use crate::lock::{self, Lock};
+use crate::lock::{self, Body, Lock};
 use crate::names::Names;
 use crate::native_tools;
 use crate::permissions::{self, Permissions};
@@ -104,7 +106,8 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
     let broken = problems.iter().any(|problem| problem.severity == Severity::Error);
     let mut names = Names::new(&natives, &config.servers, &locks, broken);
     let list_output = config.discovery.list_output_schemas;
-    let tools = tools::build(&natives, &config.servers, &locks, &names, list_output, &mut counter, &mut problems);
+    let mut tools = tools::build(&natives, &config.servers, &locks, &names, list_output, &mut counter, &mut problems);
+    withhold_dangerous(&config, &locks, &mut tools, &mut problems);
     let mut count = |path: &str, text: &str| counter.count(&format!("skill\t{path}\tbody"), text).of(encoding);
     let skills = skills::compile(&inputs.skills_dir, &mut count, &mut problems);
     if !broken {
@@ -124,7 +127,7 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
         natives: natives.len(),
         profiles,
         active_profile,
-        servers: config.servers.iter().map(|server| spec(server, &locks)).collect(),
+        servers: config.servers.iter().map(|server| spec(server, &config.guard, &locks)).collect(),
         max_concurrent_boots: config.max_concurrent_boots.unwrap_or(MAX_CONCURRENT_BOOTS),
         skills: skills.entries,
         skill_graph: skills.graph,
@@ -141,6 +144,41 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
     Compilation { model, problems }
 }
 
+/// Tells of dangerous definitions in full locks, and keeps them out of the catalog where the configuration says so: such
+/// a tool is known by name only.
+fn withhold_dangerous(config: &Config, locks: &[Lock], tools: &mut [Tool], problems: &mut Vec<Problem>) {
+    for tool in tools {
+        let Origin::Proxied { server, original } = tool.origin else { continue };
+        let server = &config.servers[usize::from(server)];
+        let Some(lock) = locks.iter().find(|lock| lock.server == server.id.value) else { continue };
+        let locked = lock.tools.iter().find(|tool| tool.name == original);
+        let Some(Body::Full(definition)) = locked.map(|tool| &tool.body) else { continue };
+        let Some(finding) = hostile::scan(definition).into_iter().find(|it| it.level == Level::Danger) else {
+            continue;
+        };
+        let is_withheld = on_hostile(server, &config.guard) == OnHostile::Block;
+        let (what, hint) = if is_withheld {
+            (
+                "is withheld",
+                "`hostileContent` says so; serve it with `\"hostileContent\": \"report\"` in the server's entry",
+            )
+        } else {
+            ("is served", "read the text; `\"hostileContent\": \"block\"` withholds such tools")
+        };
+        problems.push(
+            Problem::note(format!(
+                "the lock of `{}` holds hostile content, and the tool {what}: {finding}",
+                lock.server
+            ))
+            .in_file(&lock.path)
+            .hint(hint),
+        );
+        if is_withheld {
+            (tool.json, tool.title, tool.description) = (None, "", "");
+        }
+    }
+}
+
 fn digest_of(inputs: &[(String, String)], profile_set: &str) -> String {
     let mut text = format!("profiles {profile_set}\n");
     for (path, digest) in inputs {
@@ -150,7 +188,7 @@ fn digest_of(inputs: &[(String, String)], profile_set: &str) -> String {
 }
 
 /// A server as the catalog holds it.
-fn spec(server: &Server, locks: &[Lock]) -> ServerSpec {
+fn spec(server: &Server, guard: &config::Guard, locks: &[Lock]) -> ServerSpec {
     let pairs = |list: &[(String, String)]| leak_all(list.iter().map(|(key, value)| (leak(key), leak(value))));
     let texts = |list: &[String]| leak_all(list.iter().map(|text| leak(text)));
     let transport = match &server.transport {
@@ -189,8 +227,19 @@ fn spec(server: &Server, locks: &[Lock]) -> ServerSpec {
             tools: leak_all(limit.tools.iter().map(|(tool, rate)| (leak(&tool.value), *rate))),
         }),
         lock: lock_of(server, locks),
+        on_drift: [&server.guard, guard]
+            .iter()
+            .find_map(|it| it.on_drift.as_ref())
+            .map(|it| it.value)
+            .unwrap_or_default(),
+        on_hostile: on_hostile(server, guard),
         description: leak(&server.description),
     }
+}
+
+/// What becomes of dangerous tools of `server`; `guard` is what holds where its entry says nothing.
+fn on_hostile(server: &Server, guard: &config::Guard) -> OnHostile {
+    server.guard.on_hostile.or(guard.on_hostile).unwrap_or_default()
 }
 
 fn lock_of(server: &Server, locks: &[Lock]) -> LockKind {
@@ -206,6 +255,16 @@ fn check_servers(inputs: &Inputs, config: &Config, locks: &[Lock], problems: &mu
                 Problem::error(format!("server `{}` starts lazily but has no full lock", server.id.value))
                     .at(source, server.boot.range.clone())
                     .hint("lock its tools, so that they can be listed before it has started, or write `\"boot\": \"eager\"`"),
+            );
+        }
+    }
+    for server in config.servers.iter().filter(|server| lock_of(server, locks) == LockKind::None) {
+        if let Some(on_drift) = &server.guard.on_drift {
+            let id = &server.id.value;
+            problems.push(
+                Problem::note(format!("server `{id}` has `lock.onDrift`, but no lock to hold its tools against"))
+                    .at(source, on_drift.range.clone())
+                    .hint(format!("run `evokore lock {id}`, and build anew")),
             );
         }
     }
@@ -336,7 +395,7 @@ fn note_unchecked(names: &Names, problems: &mut Vec<Problem>) {
                 "server `{id}` has no lock, so {} of its tool names cannot be checked, among them `{first}`",
                 unchecked.len()
             ))
-            .hint(format!("record its tools: cargo codegen lock --server {id} --from TOOLS_LIST.json")),
+            .hint(format!("record its tools: evokore lock {id}")),
         );
     }
 }

@@ -32,8 +32,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::catalog::{CATALOG, NativeTool};
-use crate::child::{ChildCall, Client, Method, ProgressSender};
+use crate::child::{ChildCall, Client, Method, ProgressSender, Still};
 use crate::listing::merged::ToolRef;
+use crate::listing::projection;
 use crate::native;
 use crate::results::{self, Limit, Page};
 use crate::session::Session;
@@ -137,6 +138,7 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             Ok(native::call(tool, &arguments, ctx).await.into_outcome())
         }
         Route::Proxied { server, original, access, repeatable } => {
+            let still = still(&ctx.app, server, request.name);
             let (token, arguments) = approval::take_token(request.arguments);
             let arguments =
                 arguments.map(|text| expected(ctx, request.name, |it| it.restore(&text)).map_or(text, Cow::Owned));
@@ -176,6 +178,7 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 client: ctx.client.clone(),
                 caller,
                 repeatable,
+                still,
                 cancelled: ctx.cancelled.clone(),
             };
             let seal = |needs: &[u8]| {
@@ -200,6 +203,21 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 .unwrap_or(reply))
         }
     }
+}
+
+/// The condition that tool `name` is the one that the call was judged by, where that decides what it comes to.
+fn still(app: &Arc<App>, server: u16, name: &str) -> Option<Still> {
+    if !app.settings.guard(server).is_strict() {
+        return None;
+    }
+    let now = |app: &App, name: &str| {
+        let merged = app.merged();
+        let tool = merged.find(name)?;
+        Some((projection::access(&app.settings, tool), tool.described().map(Bytes::copy_from_slice)))
+    };
+    let (app, name) = (app.clone(), name.to_owned());
+    let judged = now(&app, &name);
+    Some(Still::new(move || now(&app, &name) == judged))
 }
 
 /// What `look` makes of the arguments that tool `name` expects, for a client that is shown placeholders for them.

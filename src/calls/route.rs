@@ -1,5 +1,6 @@
 //! From an exposed name to who answers. Names are looked up, never split.
 
+use evokore_catalog::lock::drift::Drift;
 use evokore_catalog::name;
 use evokore_catalog::permission::Access;
 use evokore_catalog::tool::{Annotations, Source};
@@ -7,6 +8,7 @@ use evokore_catalog::tool::{Annotations, Source};
 use super::outcome::Outcome;
 use crate::app::App;
 use crate::catalog::{CATALOG, NativeTool};
+use crate::child::ChildError;
 use crate::listing::merged::{Merged, ToolRef};
 use crate::listing::projection;
 use evokore_catalog::suggest;
@@ -35,8 +37,18 @@ pub enum Route {
 /// # Errors
 /// The answer for a name that nobody has, or that the role may not know of.
 pub async fn route(app: &App, name: &str) -> Result<Route, Outcome> {
-    if let Some(route) = lookup(app, &app.merged(), name) {
-        return route;
+    match lookup(app, &app.merged(), name) {
+        // What the call comes to depends on the list of the server as it is, not as it was locked or before it slept.
+        Some(Ok(Route::Proxied { server, .. })) if app.settings.guard(server).is_strict() => {
+            let boot = app.children().ready(server).await;
+            return match (boot, lookup(app, &app.merged(), name)) {
+                (Err(reason), Some(Ok(_))) => Err(not_now(name, &reason)),
+                (_, Some(route)) => route,
+                (_, None) => Err(unknown(app, name)),
+            };
+        }
+        Some(route) => return route,
+        None => {}
     }
     let ids: Vec<&str> = CATALOG.servers.iter().map(|server| server.id).collect();
     if let Some(server) = name::owner(name, &ids).and_then(|id| ids.iter().position(|known| *known == id)) {
@@ -46,18 +58,28 @@ pub async fn route(app: &App, name: &str) -> Result<Route, Outcome> {
             return route;
         }
         if let Err(reason) = boot {
-            return Err(Outcome::error_text(&format!("`{name}` cannot be called now: {reason}")));
+            return Err(not_now(name, &reason));
         }
     }
     Err(unknown(app, name))
 }
 
 fn lookup(app: &App, merged: &Merged, name: &str) -> Option<Result<Route, Outcome>> {
-    let tool = merged.find(name)?;
-    if !projection::is_permitted(&app.settings, tool) {
+    let settings = &app.settings;
+    let Some(tool) = merged.find(name) else {
+        let gone = merged.gone(name).filter(|tool| projection::is_permitted(settings, *tool))?;
+        let (id, original) = (gone.server_id(), gone.original());
+        return Some(Err(Outcome::error_text(&format!(
+            "server `{id}` has no tool `{original}` any more, which it had when it was locked; discover_tools finds what it has"
+        ))));
+    };
+    if settings.access(tool.accesses()) == Access::Deny {
         return Some(Err(unknown(app, name)));
     }
-    let access = app.settings.access(tool.accesses());
+    let access = projection::access(settings, tool);
+    if access == Access::Deny {
+        return Some(Err(withheld(tool)));
+    }
     Some(Ok(match tool {
         ToolRef::Compiled(_, entry) => match entry.source {
             Source::Native(index) => Route::Native(NativeTool::from_index(index)?),
@@ -72,6 +94,22 @@ fn lookup(app: &App, merged: &Merged, name: &str) -> Option<Result<Route, Outcom
             repeatable: is_repeatable(tool.annotations),
         },
     }))
+}
+
+fn not_now(name: &str, reason: &ChildError) -> Outcome {
+    Outcome::error_text(&format!("`{name}` cannot be called now: {reason}"))
+}
+
+/// The answer for a tool that is not what was looked at. The model is told, since the user knows what to do.
+fn withheld(tool: ToolRef<'_>) -> Outcome {
+    let (name, id) = (tool.name(), tool.server_id());
+    let why = match tool {
+        ToolRef::Live(_, _, tool) if tool.drift != Drift::None => "is not what was locked",
+        _ => "has hostile content in its definition",
+    };
+    Outcome::error_text(&format!(
+        "`{name}` is withheld, because it {why}. The user can look at it with `evokore lock {id} --check`"
+    ))
 }
 
 /// A tool that changes nothing, or nothing more the second time.

@@ -1,5 +1,6 @@
 //! What a call to a child server is made of, and what comes back.
 
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -70,8 +71,31 @@ pub struct ChildCall {
     pub caller: Caller,
     /// A second time does no harm: it may be made again if the server dies of it.
     pub repeatable: bool,
+    /// What must still hold when the call is sent, if it may have changed while the call waited.
+    pub still: Option<Still>,
     /// Cancelled when the caller gives up: the child is told, and the call ends with an error.
     pub cancelled: CancellationToken,
+}
+
+/// A condition of a call, looked at when a connection to send it on is there. Never blocks.
+#[derive(Clone)]
+pub struct Still(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Still {
+    /// `holds` says whether the call may be sent.
+    pub fn new(holds: impl Fn() -> bool + Send + Sync + 'static) -> Still {
+        Still(Arc::new(holds))
+    }
+
+    pub(super) fn holds(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Still {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Still")
+    }
 }
 
 /// What a child server answered, as the bytes that came.

@@ -28,6 +28,7 @@ impl Server {
             () = call.cancelled.cancelled() => return Err(ChildError::Cancelled { id: self.spec.id }),
             entered = self.place_and_connection(call.caller) => entered?,
         };
+        self.check(&call)?;
         // What has been told of the first time must not be told again: progress only grows.
         let again = call.repeatable.then(|| ChildCall { progress: None, ..call.clone() });
         let mut outcome = connection.call(call, self.patience()).await;
@@ -35,6 +36,14 @@ impl Server {
             outcome = self.once_more(again, &connection, outcome).await;
         }
         self.capped(outcome)
+    }
+
+    /// Whether what the call was judged by still holds, now that it could be sent.
+    fn check(&self, call: &ChildCall) -> Result<(), ChildError> {
+        match &call.still {
+            Some(still) if !still.holds() => Err(ChildError::Changed { id: self.spec.id }),
+            _ => Ok(()),
+        }
     }
 
     async fn place_and_connection(&self, caller: Caller) -> Result<(Place, Connection), ChildError> {
@@ -82,6 +91,7 @@ impl Server {
             }
             next = next => {
                 if let Some(connection) = next {
+                    self.check(&call)?;
                     return connection.call(call, self.patience()).await;
                 }
             }

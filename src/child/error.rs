@@ -91,6 +91,14 @@ pub enum ChildError {
         /// Server id.
         id: &'static str,
     },
+    /// What the call was judged by is not so any more.
+    #[error(
+        "child server `{id}` has changed its tools while the call waited, and was not called\nhint: make the call again; it is judged anew"
+    )]
+    Changed {
+        /// Server id.
+        id: &'static str,
+    },
     /// The answer is larger than the limit.
     #[error(
         "child server `{id}` gave too large an answer: {size}, the limit is {limit} bytes\nhint: ask for less, for \

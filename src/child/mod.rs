@@ -66,7 +66,7 @@ mod supervisor;
 mod tools;
 
 pub use boot::{ChildSink, Children};
-pub use call::{ChildCall, ChildReply, Method, ProgressSender};
+pub use call::{ChildCall, ChildReply, Method, ProgressSender, Still};
 pub use client::{Answering, Capabilities, Client, News, Question, Topic};
 pub use connection::{Connection, Patience};
 pub use error::{ChildError, Size};
@@ -80,5 +80,5 @@ pub use process::{Exit, Group};
 pub use queue::Caller;
 pub use settings::{ChildSettings, Lookup, Names, Say};
 pub use stats::Stats;
-pub use status::{ChildStatus, ConnectionType, Status};
+pub use status::{ChildStatus, ConnectionType, DriftStatus, Status};
 pub use tools::{ChildEntry, ChildTool, SkippedTool, Taken};

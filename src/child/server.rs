@@ -75,6 +75,8 @@ pub(super) struct Facts {
     pub(super) restarts: u32,
     pub(super) skipped: Vec<SkippedTool>,
     pub(super) notes: Vec<String>,
+    /// What has been told of its last list of tools.
+    pub(super) told: Vec<String>,
     /// Entries of its last lists besides tools, which are kept while it is not up, and what was odd about them.
     pub(super) resources: usize,
     pub(super) templates: usize,

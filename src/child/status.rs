@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use evokore_catalog::server::{Boot, ServerSpec, Transport};
+use evokore_catalog::hostile::Finding;
+use evokore_catalog::lock::diff::{Change, Difference};
+use evokore_catalog::server::{Boot, OnDrift, ServerSpec, Transport};
 
 use super::idle::Idle;
 use super::server::{Phase, Server};
@@ -10,6 +12,8 @@ use super::tools::SkippedTool;
 
 /// Bytes of stderr in a status.
 const QUOTED_STDERR: usize = 2000;
+/// Members of a changed tool that a status names.
+const MAX_MEMBERS: usize = 20;
 
 /// The state of one configured server. Serializes under the names that `proxy_server_status` promises.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -54,6 +58,12 @@ pub struct ChildStatus {
     /// What was odd about its lists.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// How its tools stand to its lock, if they are not what was locked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drift: Option<DriftStatus>,
+    /// What its definitions hold that should be looked at.
+    #[serde(rename = "hostileContent", skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// Lines on its stdout that were no messages.
     #[serde(skip_serializing_if = "is_zero")]
     pub noise_lines: u64,
@@ -75,6 +85,62 @@ pub struct ChildStatus {
     /// The end of its stderr, unless it is connected and well.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr_tail: String,
+}
+
+/// Which tools of a server are not what its lock says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DriftStatus {
+    /// What becomes of them: `warn`, `approve` or `block`.
+    pub on_drift: &'static str,
+    /// The tools, by the server's own names.
+    pub tools: Vec<DriftedTool>,
+}
+
+/// One tool that is not what its lock says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DriftedTool {
+    /// Its name; of a renamed tool, the new one.
+    pub name: String,
+    /// `changed`, `new`, `gone` or `renamed`.
+    pub change: &'static str,
+    /// The former name of a renamed tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The locked tool whose definition a changed one has now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub like: Option<String>,
+    /// The members of a changed one that are different, where the lock tells.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<String>,
+}
+
+impl DriftStatus {
+    /// From the differences, which are some.
+    pub(crate) fn of(on_drift: OnDrift, differences: &[Difference]) -> DriftStatus {
+        let on_drift = OnDrift::NAMES.iter().find(|(_, value)| *value == on_drift).map_or("", |(name, _)| name);
+        let tool = |difference: &Difference| {
+            let tool = |change| DriftedTool {
+                name: difference.name.clone(),
+                change,
+                from: None,
+                like: None,
+                members: Vec::new(),
+            };
+            match &difference.change {
+                Change::Added => tool("new"),
+                Change::Removed => tool("gone"),
+                Change::Renamed { from } => DriftedTool { from: Some(from.clone()), ..tool("renamed") },
+                Change::Changed { members, like } => DriftedTool {
+                    like: like.clone(),
+                    members: members.iter().flatten().take(MAX_MEMBERS).map(|member| member.path.clone()).collect(),
+                    ..tool("changed")
+                },
+            }
+        };
+        DriftStatus { on_drift, tools: differences.iter().map(tool).collect() }
+    }
 }
 
 /// What a server is doing.
@@ -148,6 +214,8 @@ impl ChildStatus {
             protocol: String::new(),
             skipped_tools: Vec::new(),
             notes: Vec::new(),
+            drift: None,
+            findings: Vec::new(),
             noise_lines: 0,
             noise: None,
             stray_messages: 0,
@@ -200,6 +268,8 @@ impl ChildStatus {
             protocol: facts.protocol,
             skipped_tools: facts.skipped,
             notes: [facts.notes, facts.resource_notes, facts.prompt_notes].concat(),
+            drift: None,
+            findings: Vec::new(),
             noise_lines: stats.noise_lines(),
             noise: stats.noise_sample(),
             stray_messages: stats.stray_messages(),

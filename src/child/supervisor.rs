@@ -314,6 +314,10 @@ fn register(server: &Server, context: &Context, listing: Listing) -> usize {
         context.say(&format!("child server `{}`: not everything in its list could be used: {text}", server.spec.id));
     }
     let mut facts = server.facts();
+    for line in taken.told.iter().filter(|line| !facts.told.contains(line)) {
+        context.say(&format!("child server `{}` {line}", server.spec.id));
+    }
+    facts.told = taken.told;
     facts.registered = registered;
     facts.is_listed = true;
     facts.skipped = skipped;

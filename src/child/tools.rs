@@ -98,6 +98,8 @@ pub struct Taken {
     pub skipped: Vec<SkippedTool>,
     /// What is not offered as it came, one sentence each.
     pub notes: Vec<String>,
+    /// What people are told at once, each line once; completes "child server … ".
+    pub told: Vec<String>,
 }
 
 /// What the pages of a list came to.

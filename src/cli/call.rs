@@ -3,7 +3,7 @@
 use std::io::Read as _;
 
 use evokore_catalog::name;
-use evokore_catalog::permission::Access::RequireApproval;
+use evokore_catalog::permission::Access::{self, RequireApproval};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -15,6 +15,7 @@ use crate::calls::outcome::Outcome;
 use crate::calls::{self, CallContext, CallRequest};
 use crate::catalog::{CATALOG, NativeTool, TOOL_BY_NAME};
 use crate::error::{Exit, Failure};
+use crate::listing::projection;
 
 /// Most bytes of arguments.
 const MAX_ARGUMENTS: u64 = 64 << 20;
@@ -41,13 +42,11 @@ pub(crate) fn run(arguments: &CallArguments, out: Output) -> Result<Exit, Failur
         Outcome::Result(bytes) => {
             let result = parse(&bytes)?;
             let failed = result.get("isError") == Some(&Value::Bool(true));
-            let merged = live.app.merged();
-            let access = merged.find(&arguments.tool).map(|tool| live.app.settings.access(tool.accesses()));
-            let gated = failed && access == Some(RequireApproval);
+            let gated = failed && access(&live, &arguments.tool) == Some(RequireApproval);
             if arguments.json {
                 out.json(&result)?;
             } else if !gated {
-                out.print(&texts(&result))?;
+                out.print_foreign(&texts(&result))?;
             }
             if gated {
                 // What the model is told is no use here: a request is void once the process that asks has ended.
@@ -127,6 +126,12 @@ fn parse(bytes: &[u8]) -> Result<Value, Failure> {
 }
 
 /// The texts of a result; what is no text is named by its kind.
+/// What the policy and the lock leave of the tool that has been called.
+fn access(live: &Live, name: &str) -> Option<Access> {
+    let merged = live.app.merged();
+    merged.find(name).map(|tool| projection::access(&live.app.settings, tool))
+}
+
 fn texts(result: &Value) -> String {
     let mut text = String::new();
     for block in result.get("content").and_then(Value::as_array).into_iter().flatten() {

@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
+use evokore_catalog::hostile::visible;
 use serde::Serialize;
 
 use crate::env_vars;
@@ -62,6 +63,15 @@ impl Output {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Writes `text` of somebody else to stdout: on a terminal with what would not be seen made visible, to a program as
+    /// it is.
+    ///
+    /// # Errors
+    /// As [`Output::print`].
+    pub(crate) fn print_foreign(self, text: &str) -> Result<(), Failure> {
+        if std::io::stdout().is_terminal() { self.print(&visible(text)) } else { self.print(text) }
     }
 
     /// Writes `value` as indented JSON.
@@ -162,7 +172,7 @@ pub(crate) fn columns(indent: &str, aligns: &[Align], rows: &[Vec<String>]) -> V
 /// characters long.
 pub(crate) fn one_line(text: &str, most: usize) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let clean = evokore_catalog::hostile::visible(&clean);
+    let clean = visible(&clean);
     let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
     evokore_catalog::markdown::cut(&words, most)
 }

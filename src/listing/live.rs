@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use evokore_catalog::documents;
+use evokore_catalog::lock::drift::Drift;
 use evokore_catalog::name;
 use evokore_catalog::permission::Accesses;
 use evokore_catalog::render::{self, Definition};
@@ -15,20 +16,24 @@ use evokore_catalog::tool::Annotations;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::drift::Judgement;
 use super::merged::{LiveServer, LiveTool};
 use crate::catalog::{CATALOG, TOOL_BY_NAME};
 use crate::child::{ChildTool, SkippedTool, Taken};
 use crate::log;
 use evokore_catalog::members::Members;
 
-/// Renders the list of server `server`; the second part is what could not be used as it came, with the reasons.
-pub fn render(server: u16, tools: &[ChildTool]) -> (LiveServer, Taken) {
+/// Renders the list of server `server`, which has been judged; the second part is what could not be used as it came,
+/// with the reasons.
+pub fn render(server: u16, tools: &[ChildTool], judgement: Judgement) -> (LiveServer, Taken) {
     let id = CATALOG.servers[usize::from(server)].id;
     let mut by_name = BTreeMap::new();
     let mut taken = Taken::default();
-    for tool in tools {
+    // Whatever was not judged is treated as the worst.
+    let judged = judgement.tools.into_iter().chain(std::iter::repeat((Drift::New, true)));
+    for (tool, (drift, is_dangerous)) in tools.iter().zip(judged) {
         let skip = |reason| SkippedTool { name: tool.name.clone(), reason };
-        match render_tool(id, tool) {
+        match render_tool(id, tool, drift, is_dangerous) {
             Err(reason) => taken.skipped.push(skip(reason)),
             Ok(Rendered { live, document, fault }) => match by_name.entry(live.exposed.clone()) {
                 Entry::Vacant(free) => {
@@ -40,7 +45,7 @@ pub fn render(server: u16, tools: &[ChildTool]) -> (LiveServer, Taken) {
         }
     }
     let (tools, documents): (Vec<LiveTool>, Vec<Document>) = by_name.into_values().unzip();
-    (LiveServer { tools, index: segment(id, &documents) }, taken)
+    (LiveServer { tools, index: segment(id, &documents), report: judgement.report }, taken)
 }
 
 /// The search segment over `documents`; an empty one when it cannot be made.
@@ -59,7 +64,7 @@ struct Rendered {
     fault: Option<String>,
 }
 
-fn render_tool(id: &str, tool: &ChildTool) -> Result<Rendered, String> {
+fn render_tool(id: &str, tool: &ChildTool, drift: Drift, is_dangerous: bool) -> Result<Rendered, String> {
     let definition = Definition::parse(tool.raw.get()).map_err(|error| error.to_string())?;
     let fault = definition.fault();
     let text: Cow<'_, str> = match &fault {
@@ -77,6 +82,8 @@ fn render_tool(id: &str, tool: &ChildTool) -> Result<Rendered, String> {
         description: definition.description().into(),
         annotations: definition.annotations(),
         accesses: accesses(&exposed),
+        drift,
+        is_dangerous,
         described: full.clone().into(),
         full: full.into(),
         deferred: deferred.into(),
@@ -187,7 +194,7 @@ mod tests {
             "properties":{"city":{"type":"string"}}}}"#;
         let raw = RawValue::from_string(raw.to_owned()).expect("it is JSON");
         let tool = ChildTool { name: "fcst".to_owned(), raw };
-        let (live, taken) = render(0, std::slice::from_ref(&tool));
+        let (live, taken) = render(0, std::slice::from_ref(&tool), Judgement::default());
         assert_eq!(taken, Taken::default());
         let live = live.index.expect("one tool can be indexed");
         let locked = documents::of_tool(&exposed_name(CATALOG.servers[0].id, "fcst"), tool.raw.get());

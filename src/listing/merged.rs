@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use evokore_catalog::permission::Accesses;
+use evokore_catalog::lock::drift::Drift;
 use evokore_catalog::search::Segment;
 use evokore_catalog::tool::{Annotations, Source, ToolEntry};
 
+use super::drift::Report;
 use crate::catalog::{CATALOG, TOOL_BY_NAME};
 
 /// The tools of one child server that is up, sorted by exposed name.
@@ -18,6 +20,8 @@ pub struct LiveServer {
     pub tools: Vec<LiveTool>,
     /// Search segment over `tools`; document = index. `None` when it could not be made.
     pub index: Option<Segment>,
+    /// How its list stands to its lock, and what was found in it.
+    pub report: Report,
 }
 
 /// One tool as a live child server described it.
@@ -33,6 +37,10 @@ pub struct LiveTool {
     pub annotations: Annotations,
     /// What each role may do with it. A server's own word on its hints counts only as far as a lock has it.
     pub accesses: Cow<'static, Accesses>,
+    /// How it stands to the lock of its server.
+    pub drift: Drift,
+    /// Its definition holds something dangerous.
+    pub is_dangerous: bool,
     /// Rendered for schema mode `full`.
     pub full: Bytes,
     /// Rendered for schema mode `deferred`; equal to `full` when its own definition is malformed.
@@ -166,6 +174,14 @@ impl Merged {
         let tool = ToolRef::Compiled(index, &CATALOG.tools[index]);
         // A live server's own list overrules its lock.
         tool.server().is_none_or(|server| self.live(server).is_none()).then_some(tool)
+    }
+
+    /// The tool `name` of the lock of a server that is up and does not have it any more.
+    pub fn gone(&self, name: &str) -> Option<ToolRef<'static>> {
+        let index = usize::from(*TOOL_BY_NAME.get(name)?);
+        let tool = ToolRef::Compiled(index, &CATALOG.tools[index]);
+        let is_up = self.live(tool.server()?).is_some();
+        (is_up && !self.by_name.contains_key(name)).then_some(tool)
     }
 
     /// Compiled tool `index`, unless its server is live.

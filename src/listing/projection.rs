@@ -17,9 +17,23 @@ pub fn is_visible(settings: &Settings, tool: ToolRef<'_>, activated: &Activated)
             || activated.binary_search_by(|name| (**name).cmp(tool.name())).is_ok())
 }
 
-/// Whether the active role may know of `tool` at all: denied tools are neither listed, found nor described.
+/// Whether `tool` may be known of at all: denied and withheld tools are neither listed, found nor described.
 pub fn is_permitted(settings: &Settings, tool: ToolRef<'_>) -> bool {
-    settings.access(tool.accesses()) != Access::Deny
+    access(settings, tool) != Access::Deny
+}
+
+/// What may be done with `tool`: the stricter of what the policy says to the active role, and of what may be done with a
+/// tool that is not what was looked at.
+pub fn access(settings: &Settings, tool: ToolRef<'_>) -> Access {
+    settings.access(tool.accesses()).max(guarded(settings, tool))
+}
+
+/// The most that anybody may do with `tool`, since it is or is not what was looked at.
+pub fn guarded(settings: &Settings, tool: ToolRef<'_>) -> Access {
+    match tool {
+        ToolRef::Compiled(..) => Access::Allow,
+        ToolRef::Live(server, _, tool) => settings.guard(server).access(tool.drift, tool.is_dangerous),
+    }
 }
 
 fn is_always_visible(settings: &Settings, tool: ToolRef<'_>) -> bool {

@@ -33,6 +33,10 @@ pub struct ServerSpec {
     pub rate_limit: Option<RateLimit>,
     /// What is known of its tools at build time.
     pub lock: LockKind,
+    /// What becomes of tools that are not what the lock says.
+    pub on_drift: OnDrift,
+    /// What becomes of tools whose definitions hold something dangerous.
+    pub on_hostile: OnHostile,
     /// Text for people about when this server is used; may be empty.
     pub description: &'static str,
 }
@@ -54,6 +58,8 @@ impl ServerSpec {
         oauth: OAuth::ABSENT,
         rate_limit: None,
         lock: LockKind::None,
+        on_drift: OnDrift::Warn,
+        on_hostile: OnHostile::Report,
         description: "",
     };
 }
@@ -186,6 +192,39 @@ pub enum Boot {
     Eager,
     /// On the first call of one of its tools; needs a full lock.
     Lazy,
+}
+
+/// `lock.onDrift`: what becomes of a live tool that is not what the lock of its server says, mildest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum OnDrift {
+    /// It is served as it is, and reported.
+    #[default]
+    Warn,
+    /// Its calls need a person's approval.
+    Approve,
+    /// It is neither listed nor found, described or called.
+    Block,
+}
+
+impl OnDrift {
+    /// Every value under its name in the configuration.
+    pub const NAMES: [(&str, OnDrift); 3] =
+        [("warn", OnDrift::Warn), ("approve", OnDrift::Approve), ("block", OnDrift::Block)];
+}
+
+/// `hostileContent`: what becomes of a tool whose definition holds something dangerous, mildest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum OnHostile {
+    /// It is served, and reported.
+    #[default]
+    Report,
+    /// It is neither listed nor found, described or called.
+    Block,
+}
+
+impl OnHostile {
+    /// Every value under its name in the configuration.
+    pub const NAMES: [(&str, OnHostile); 2] = [("report", OnHostile::Report), ("block", OnHostile::Block)];
 }
 
 /// What the build knows of a server's tools.

@@ -2,6 +2,7 @@
 
 mod discovery;
 mod foreign;
+mod guard;
 mod inherit;
 mod limits;
 mod oauth;
@@ -17,6 +18,7 @@ use crate::problem::{Problem, Severity};
 use crate::source::Source;
 
 pub use discovery::{DEFAULT, Discovery, Profile, Visible};
+pub use guard::Guard;
 pub use oauth::OAuth;
 pub use rate_limit::RateLimit;
 pub use server::{Server, Transport};
@@ -31,10 +33,21 @@ pub struct Config {
     pub discovery: Discovery,
     /// `maxConcurrentBoots`.
     pub max_concurrent_boots: Option<u32>,
+    /// `lock.onDrift` and `hostileContent`, for servers that say nothing else.
+    pub guard: Guard,
 }
 
 /// Top-level keys that are read, now or by other parts of evokore.
-const KEYS: &[&str] = &["servers", "mcpServers", "discovery", "maxConcurrentBoots", "skillRegistries", "webhooks"];
+const KEYS: &[&str] = &[
+    "servers",
+    "mcpServers",
+    "discovery",
+    "maxConcurrentBoots",
+    "lock",
+    "hostileContent",
+    "skillRegistries",
+    "webhooks",
+];
 
 /// Top-level keys under which other programs keep their servers, with what to do about each.
 const DIALECTS: &[(&str, &str, &str)] = &[
@@ -100,6 +113,9 @@ fn top_level(reader: &mut Reader<'_>, object: &Object<'_>, config: &mut Config) 
             "maxConcurrentBoots" => {
                 let number = reader.positive("`maxConcurrentBoots`", &property.value);
                 config.max_concurrent_boots = number.map(|number| number.value);
+            }
+            key @ ("lock" | "hostileContent") => {
+                guard::member(reader, key, &format!("`{key}`"), &property.value, &mut config.guard);
             }
             "$schema" | "skillRegistries" | "webhooks" => {}
             name => match DIALECTS.iter().find(|(key, ..)| *key == name) {

@@ -3,6 +3,7 @@
 use evokore_catalog::server::{Boot, Dialect, Limits};
 use jsonc_parser::ast::{ObjectProp, Value};
 
+use super::guard::{self, Guard};
 use super::oauth::{self, OAuth};
 use super::rate_limit::{self, RateLimit};
 use super::tool_rules::{self, ToolRule};
@@ -39,6 +40,8 @@ pub struct Server {
     pub oauth: OAuth,
     /// `rateLimit`.
     pub rate_limit: Option<RateLimit>,
+    /// `lock` and `hostileContent`.
+    pub guard: Guard,
     /// `description`.
     pub description: String,
 }
@@ -95,6 +98,8 @@ const KEYS: &[&str] = &[
     "envFile",
     "oauth",
     "rateLimit",
+    "lock",
+    "hostileContent",
     "description",
 ];
 
@@ -134,6 +139,7 @@ pub(super) fn read(reader: &mut Reader<'_>, entry: &ObjectProp<'_>) -> Option<Se
         env_file: None,
         oauth: OAuth::default(),
         rate_limit: None,
+        guard: Guard::default(),
         description: String::new(),
     };
     let mut parts = Parts::default();
@@ -215,6 +221,7 @@ fn other_member(
         // A flag is another program's.
         "oauth" if matches!(value, Value::Object(_)) => server.oauth = oauth::read(reader, place, value),
         "rateLimit" => server.rate_limit = rate_limit::read(reader, place, value),
+        "lock" | "hostileContent" => guard::member(reader, key, &what, value, &mut server.guard),
         "description" => server.description = reader.text(&what, value).map_or_else(String::new, |text| text.value),
         _ => match foreign::hint(key) {
             Some(hint) => reader.report(

@@ -184,6 +184,8 @@ impl Literal for ServerSpec {
             ("oauth", self.oauth.literal()),
             ("rate_limit", self.rate_limit.literal()),
             ("lock", path("server::LockKind", self.lock)),
+            ("on_drift", path("server::OnDrift", self.on_drift)),
+            ("on_hostile", path("server::OnHostile", self.on_hostile)),
             ("description", format!("{:?}", self.description)),
         ];
         let members: Vec<String> = members.iter().map(|(name, value)| format!("{name}: {value}")).collect();

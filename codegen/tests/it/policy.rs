@@ -86,7 +86,7 @@ fn names() {
             hint: did you mean `fs_write_file`?
 
             note: server `git` has no lock, so 1 of its tool names cannot be checked, among them `git_status`
-            hint: record its tools: cargo codegen lock --server git --from TOOLS_LIST.json
+            hint: record its tools: evokore lock git
         "#]],
     );
 }

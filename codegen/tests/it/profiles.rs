@@ -58,7 +58,7 @@ fn names_of_tools() {
             hint: it is no native tool, and no configured server id starts it (`<id>_<tool>`)
 
             note: server `git` has no lock, so 2 of its tool names cannot be checked, among them `git_log`
-            hint: record its tools: cargo codegen lock --server git --from TOOLS_LIST.json
+            hint: record its tools: evokore lock git
 
             note: profile `p` lists `fs_read_file` twice
               --> mcp.config.json:10:21

@@ -6,7 +6,8 @@ use crate::catalog::CATALOG;
 use crate::child::{ChildStatus, Status};
 use crate::cli::output::{count, one_line};
 use crate::listing::merged::Merged;
-use evokore_catalog::tool::Source;
+use evokore_catalog::hostile;
+use evokore_catalog::lock::diff;
 
 /// Lines of a server's stderr in a finding.
 const TAIL: usize = 6;
@@ -52,18 +53,21 @@ fn connected(id: &'static str, index: u16, status: &ChildStatus, merged: &Merged
     if status.noise_lines > 0 {
         remark(format!("{} on its stdout were no messages", count(status.noise_lines as usize, "line")));
     }
-    let gone = gone_tools(index, merged);
-    if !gone.is_empty() {
-        remark(format!("its lock names tools that it has no more: {}", gone.join(", ")));
+    let Some(live) = merged.live(index) else { return Finding::new(id, weight, text) };
+    for line in diff::as_text(&live.report.differences, "", |_| None).lines() {
+        remark(one_line(line, 160));
     }
-    Finding::new(id, weight, text)
-}
-
-/// Locked tools that the live server does not offer.
-fn gone_tools(server: u16, merged: &Merged) -> Vec<&'static str> {
-    let locked =
-        CATALOG.tools.iter().filter(|tool| matches!(tool.source, Source::Proxied { server: of, .. } if of == server));
-    locked.map(|tool| tool.name).filter(|name| merged.find(name).is_none()).collect()
+    for finding in &live.report.findings {
+        remark(one_line(&finding.to_string(), 240));
+    }
+    if hostile::is_dangerous(&live.report.findings) {
+        weight = Weight::Problem;
+    }
+    let finding = Finding::new(id, weight, text);
+    if live.report.differences.is_empty() {
+        return finding;
+    }
+    finding.hint(format!("if that is as it should be: `evokore lock {id}`, and build anew"))
 }
 
 fn failed(id: &'static str, status: &ChildStatus, reason: &str) -> Finding {

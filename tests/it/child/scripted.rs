@@ -199,7 +199,7 @@ impl ChildSink for Recorder {
         let unusable = self.unusable.lock().unwrap();
         let bad = unusable.iter().filter(|bad| names.contains(bad));
         let skipped = bad.map(|name| SkippedTool { name: (*name).to_owned(), reason: "unusable".to_owned() });
-        Taken { skipped: skipped.collect(), notes: Vec::new() }
+        Taken { skipped: skipped.collect(), ..Taken::default() }
     }
     fn gone(&self, server: u16) {
         let _ = self.events.send(format!("{server}: gone"));

@@ -8,6 +8,7 @@ mod asks;
 mod bytes;
 mod calls;
 mod descriptors;
+mod drift;
 mod end;
 mod environment;
 mod eras;

@@ -95,10 +95,15 @@ pub fn diff(before: &[Side<'_>], after: &[Side<'_>]) -> Vec<Difference> {
     differences
 }
 
-/// The members that differ between two definitions.
+/// The members that differ between two definitions, their names apart.
 fn members(before: &str, after: &str) -> Vec<Member> {
     let mut found = Vec::new();
-    if let (Ok(before), Ok(after)) = (serde_json::from_str(before), serde_json::from_str(after)) {
+    let read = |json| serde_json::from_str::<Value>(json).ok();
+    if let (Some(mut before), Some(after)) = (read(before), read(after)) {
+        // A compiled definition has its exposed name.
+        if let (Some(old), Some(new)) = (before.get_mut("name"), after.get("name")) {
+            old.clone_from(new);
+        }
         walk("", Some(&before), Some(&after), &mut found);
     }
     found

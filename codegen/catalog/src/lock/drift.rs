@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use crate::canonical::value_sha256;
+use crate::permission::Access;
+use crate::server::{OnDrift, OnHostile};
 
 /// How a live tool stands to its lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,14 +17,29 @@ pub enum Drift {
     New,
 }
 
-impl Drift {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Drift::None => "unchanged",
-            Drift::Changed => "changed",
-            Drift::New => "new",
+/// What is done about live tools that are not what was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guard {
+    /// About those that are not what their lock says.
+    pub on_drift: OnDrift,
+    /// About those with something dangerous in their definitions.
+    pub on_hostile: OnHostile,
+}
+
+impl Guard {
+    /// The most that anybody may do with a live tool, whatever the policy allows.
+    pub fn access(self, drift: Drift, is_dangerous: bool) -> Access {
+        match (drift, self.on_drift) {
+            _ if is_dangerous && self.on_hostile == OnHostile::Block => Access::Deny,
+            (Drift::None, _) | (_, OnDrift::Warn) => Access::Allow,
+            (_, OnDrift::Approve) => Access::RequireApproval,
+            (_, OnDrift::Block) => Access::Deny,
         }
+    }
+
+    /// Whether any tool may come to less than the policy allows, so that calls must wait for the live list.
+    pub fn is_strict(self) -> bool {
+        self.on_drift > OnDrift::Warn || self.on_hostile > OnHostile::Report
     }
 }
 
@@ -70,6 +87,27 @@ impl Renames {
 mod tests {
     use super::*;
     use crate::canonical::canonical_sha256;
+
+    #[test]
+    fn what_a_live_tool_may_come_to() {
+        for (on_drift, on_hostile, [same, changed, new, dangerous]) in [
+            (OnDrift::Warn, OnHostile::Report, [Access::Allow; 4]),
+            (OnDrift::Warn, OnHostile::Block, [Access::Allow, Access::Allow, Access::Allow, Access::Deny]),
+            (
+                OnDrift::Approve,
+                OnHostile::Report,
+                [Access::Allow, Access::RequireApproval, Access::RequireApproval, Access::Allow],
+            ),
+            (OnDrift::Block, OnHostile::Block, [Access::Allow, Access::Deny, Access::Deny, Access::Deny]),
+        ] {
+            let guard = Guard { on_drift, on_hostile };
+            assert_eq!(guard.access(Drift::None, false), same, "{guard:?}");
+            assert_eq!(guard.access(Drift::Changed, false), changed, "{guard:?}");
+            assert_eq!(guard.access(Drift::New, false), new, "{guard:?}");
+            assert_eq!(guard.access(Drift::None, true), dangerous, "{guard:?}");
+            assert_eq!(guard.is_strict(), on_drift != OnDrift::Warn || on_hostile != OnHostile::Report);
+        }
+    }
 
     #[test]
     fn a_tool_is_known_by_its_content() {
