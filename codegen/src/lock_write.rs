@@ -83,7 +83,7 @@ pub fn report(before: Option<&str>, after: &str, natives: &BTreeSet<String>) -> 
             (None, None) => None,
         }
     };
-    diff::as_text(&diff::diff(&sides(&before), &sides(&after)), "  ", cost)
+    diff::as_text(&diff::diff(&sides(&before), &sides(&after)), "", cost)
 }
 
 fn sides<'a>(lock: &'a LockFile<'_>) -> Vec<Side<'a>> {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use evokore_catalog::permission::Accesses;
 use evokore_catalog::lock::drift::Drift;
+use evokore_catalog::permission::Accesses;
 use evokore_catalog::search::Segment;
 use evokore_catalog::tool::{Annotations, Source, ToolEntry};
 

@@ -148,7 +148,7 @@ fn keys() {
               |
             3 |   "globalShortcut": "x",
               |   ^^^^^^^^^^^^^^^^
-            hint: keys read here: servers, mcpServers, discovery, maxConcurrentBoots, skillRegistries, webhooks
+            hint: keys read here: servers, mcpServers, discovery, maxConcurrentBoots, lock, hostileContent, skillRegistries, webhooks
 
             note: `autoApprove` of server `fs` is another program's key and is ignored
               --> mcp.config.json:6:43
@@ -176,7 +176,7 @@ fn keys() {
               |
             6 |     "fs": { "comand": "files", "arg": [], "autoApprove": [], "options": {}, "disabledTools": [], "wall": 1 },
               |                                                                                                  ^^^^^^
-            hint: keys read here: command, args, env, cwd, type, transport, url, headers, disabled, enabled, optional, boot, bootTimeoutMs, listTimeoutMs, callTimeoutMs, timeout, idleTimeoutMs, cooldownMs, maxInFlight, maxResultBytes, maxResultTokens, tools, inheritEnv, envFile, oauth, rateLimit, description
+            hint: keys read here: command, args, env, cwd, type, transport, url, headers, disabled, enabled, optional, boot, bootTimeoutMs, listTimeoutMs, callTimeoutMs, timeout, idleTimeoutMs, cooldownMs, maxInFlight, maxResultBytes, maxResultTokens, tools, inheritEnv, envFile, oauth, rateLimit, lock, hostileContent, description
 
             note: `timeout` of server `git` is 600 milliseconds, which few servers keep
               --> mcp.config.json:7:57

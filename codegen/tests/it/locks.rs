@@ -124,9 +124,32 @@ fn what_becomes_of_drift_and_of_hostile_content() {
     let compilation = Small::new(config).compile();
     let servers: Vec<_> = compilation.model.servers.iter().map(|it| (it.id, it.on_drift, it.on_hostile)).collect();
     assert_eq!(servers, [("fs", OnDrift::Approve, OnHostile::Block), ("git", OnDrift::Block, OnHostile::Report)]);
-    expect![[r#""#]].assert_eq(&Small::new(config).shown());
+    expect![[r#"
+        note: server `git` has `lock.onDrift`, but no lock to hold its tools against
+          --> mcp.config.json:3:55
+          |
+        3 |         "git": { "command": "x", "lock": { "onDrift": "block" }, "hostileContent": "report" } } }
+          |                                                       ^^^^^^^
+        hint: run `evokore lock git`, and build anew
+    "#]]
+    .assert_eq(&Small::new(config).shown());
     let config = config.replace("\"approve\"", "\"aprove\"").replace("onDrift\": \"block", "onDrfit\": \"block");
-    expect![[r#""#]].assert_eq(&Small::new(&config).shown());
+    expect![[r#"
+        error: `onDrift` in `lock` is `aprove`, which is none of `warn`, `approve`, `block`
+          --> mcp.config.json:1:24
+          |
+        1 | { "lock": { "onDrift": "aprove" }, "hostileContent": "block", "servers": {
+          |                        ^^^^^^^^
+        hint: did you mean `approve`?
+
+        error: unknown key `onDrfit` in `lock` of server `git`
+          --> mcp.config.json:3:44
+          |
+        3 |         "git": { "command": "x", "lock": { "onDrfit": "block" }, "hostileContent": "report" } } }
+          |                                            ^^^^^^^^^
+        hint: did you mean `onDrift`?
+    "#]]
+    .assert_eq(&Small::new(&config).shown());
 }
 
 #[test]
@@ -137,7 +160,11 @@ fn hostile_content_in_a_full_lock_is_told_and_withheld_where_wanted() {
         evokore_catalog::canonical::canonical_sha256(definition)
     );
     let config = r#"{ "servers": { "fs": { "command": "x" } } }"#;
-    expect![[r#""#]].assert_eq(&Small::new(config).lock("locks/fs.json", &lock).shown());
+    expect![[r#"
+        note: the lock of `fs` holds hostile content, and the tool is served: danger: tool `t`, description at 9: wants to be kept from the user: `not tell the user.`
+          --> locks/fs.json
+        hint: read the text; `"hostileContent": "block"` withholds such tools
+    "#]].assert_eq(&Small::new(config).lock("locks/fs.json", &lock).shown());
     let is_listed = |config: &str| {
         let compilation = Small::new(config).lock("locks/fs.json", &lock).compile();
         assert!(!compilation.has_errors());

@@ -205,7 +205,7 @@ mod tests {
     }
 
     fn told(before: &str, after: &str, full: bool) -> String {
-        with_sides(before, full, |old| with_sides(after, true, |new| as_text(&diff(old, new), "  ", |_| None)))
+        with_sides(before, full, |old| with_sides(after, true, |new| as_text(&diff(old, new), "", |_| None)))
     }
 
     const BEFORE: &str = r#"[
@@ -244,7 +244,7 @@ mod tests {
             ~ two: has changed
                 description: [-Two.-] {+Two!+}
         "#]]
-        .assert_eq(&told(BEFORE, AFTER, true).replace("\n  ", "\n").trim_start_matches("  "));
+        .assert_eq(&told(BEFORE, AFTER, true));
         assert_eq!(told(BEFORE, BEFORE, true), "");
     }
 
@@ -258,6 +258,6 @@ mod tests {
             > rename: was called `move`, and is the same otherwise
             ~ two: has changed; the lock holds a digest, so it cannot be said what
         "#]]
-        .assert_eq(&told(BEFORE, AFTER, false).replace("\n  ", "\n").trim_start_matches("  "));
+        .assert_eq(&told(BEFORE, AFTER, false));
     }
 }
