@@ -29,7 +29,6 @@ use super::offers::Offers;
 use super::pending::{Answer, Pending};
 use super::questions::Questions;
 use super::stats::Stats;
-use super::tools::Listing;
 
 /// Requests that may wait for one child.
 const MAX_PENDING: usize = 1024;
@@ -39,10 +38,6 @@ const MAX_OUTGOING: usize = 256;
 const BATCH: usize = 64 << 10;
 /// After the child's end, callers wait so long for someone to say why it ended.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-
-/// For a list to be read again.
-#[cfg(feature = "http")]
-const LEARNING: Duration = Duration::from_secs(10);
 
 /// How long a request may take; at most some days, so that clocks can add it.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +51,7 @@ pub struct Patience {
 /// A connection; clones are the same one.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// What the tasks and the callers of a connection share.
@@ -137,12 +132,12 @@ impl Connection {
         if is_modern {
             call.meta = Some(modern::meta(self.shared.id, call.meta.as_deref(), call.client.as_deref()).into());
         }
-        let mut reply = self.make(&call, patience).await;
-        // Nothing has been done yet where headers are not as they should be.
+        let reply = self.make(&call, patience).await;
         #[cfg(feature = "http")]
-        if is_modern && modern::is_mismatch(&reply) && self.learns_anew(&call, patience).await {
-            reply = self.make(&call, patience).await;
-        }
+        let reply = match is_modern && self.learns_anew(&call, &reply, patience).await {
+            true => self.make(&call, patience).await,
+            false => reply,
+        };
         if is_modern { reply.map(modern::sorted) } else { reply }
     }
 
@@ -160,30 +155,6 @@ impl Connection {
             may_cancel: true,
         };
         self.exchange(request, |id| frames::call(id, call)).await
-    }
-
-    /// Reads the list of tools again; whether other arguments of this call are to be repeated in headers since
-    /// (2026-07-28, basic/transports/streamable-http, Client Behavior).
-    #[cfg(feature = "http")]
-    async fn learns_anew(&self, call: &ChildCall, patience: Patience) -> bool {
-        let Some(mirror) = self.shared.mirror.get() else { return false };
-        let changes = mirror.changes(&call.tool);
-        self.shared.changes.tools.mark();
-        tokio::select! {
-            changes = changes => changes,
-            () = sleep(patience.idle.min(LEARNING)) => false,
-            () = call.cancelled.cancelled() => false,
-        }
-    }
-
-    /// Takes the tools out of a list that cannot be called in this way.
-    pub(super) fn sift(&self, listing: &mut Listing) {
-        #[cfg(feature = "http")]
-        if let Some(mirror) = self.shared.mirror.get().filter(|_| self.shared.is_modern()) {
-            mirror.learn(listing);
-        }
-        #[cfg(not(feature = "http"))]
-        let _ = listing;
     }
 
     /// Sends a request of our own and waits for its result.

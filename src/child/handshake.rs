@@ -107,10 +107,9 @@ pub(super) async fn list(
     limit: Duration,
     max_bytes: usize,
 ) -> Result<Listing, ChildError> {
-    let mut listing = walk(connection, id, kind, limit, max_bytes).await?;
-    if kind == Kind::Tools {
-        connection.sift(&mut listing);
-    }
+    let listing = walk(connection, id, kind, limit, max_bytes).await?;
+    #[cfg(feature = "http")]
+    let listing = connection.sifted(kind, listing);
     Ok(listing)
 }
 

@@ -20,7 +20,7 @@ pub(super) const VERSION: &str = "2026-07-28";
 /// Code of UnsupportedProtocolVersion (basic § Error Codes).
 const UNSUPPORTED_VERSION: i64 = -32022;
 /// Code of HeaderMismatch: over HTTP, the handshake lacks headers (basic/transports/streamable-http).
-const HEADER_MISMATCH: i64 = -32020;
+pub(super) const HEADER_MISMATCH: i64 = -32020;
 /// A subscription that the child has ended is made anew after this.
 const RESUBSCRIBE: Duration = Duration::from_secs(5);
 
@@ -31,17 +31,6 @@ pub(super) fn knows_no_handshake(error: &ChildError) -> bool {
         error,
         ChildError::Refused { code: UNSUPPORTED_VERSION | HEADER_MISMATCH | METHOD_NOT_FOUND | INVALID_PARAMS, .. }
     )
-}
-
-/// Whether a child refused a request because its headers and its body differ.
-#[cfg(feature = "http")]
-pub(super) fn is_mismatch(reply: &Result<ChildReply, ChildError>) -> bool {
-    #[derive(Deserialize)]
-    struct Error {
-        code: i64,
-    }
-    let Ok(ChildReply::Error(error)) = reply else { return false };
-    serde_json::from_slice(error).is_ok_and(|Error { code }| code == HEADER_MISMATCH)
 }
 
 /// Asks a child what it is instead of shaking hands (server/discover), and subscribes to its changes. From then on the

@@ -201,7 +201,9 @@ impl Link {
         if self.session.ticket().generation != ticket.generation {
             return Ok(());
         }
-        let hello = self.session.hello().ok_or(Failure::SessionGone)?;
+        // What is still on its way when we go is no reason to come back.
+        let hello = self.session.hello().filter(|_| !self.shared.hush.is_cancelled());
+        let hello = hello.ok_or(Failure::SessionGone)?;
         let response = self.endpoint.send(Ask::Post(&hello, None), &Ticket::default()).await?;
         let (headers, answer) = self.one_message(response).await?;
         self.session.agree(headers.get(SESSION).cloned(), &answer);

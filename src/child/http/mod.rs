@@ -7,7 +7,8 @@
 //!   exchange    request → POST → JSON or a stream → the connection; what is tried again
 //!   old         the one stream of a server of 2024-11-05
 //!   listen      what the server says unasked (GET)
-//!   session     what has been agreed on; frame tells ours apart; mirror: arguments that are repeated in headers
+//!   session     what has been agreed on; frame tells ours apart; mirror: arguments that are repeated in headers;
+//!               learn: which those are
 //! endpoint    address and headers; the only place that makes a request
 //! client      connections (connect: name, TCP, proxy, TLS), bodies; sse reads streams
 //! auth        logging in, and what requests carry then
@@ -22,6 +23,7 @@ mod endpoint;
 mod exchange;
 mod failure;
 mod frame;
+mod learn;
 mod link;
 mod listen;
 mod mirror;
