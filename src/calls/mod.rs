@@ -13,6 +13,7 @@
 pub mod approval;
 pub mod cooldown;
 mod deferred;
+mod judged;
 pub mod outcome;
 pub mod rate_limit;
 mod rounds;
@@ -32,13 +33,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::catalog::{CATALOG, NativeTool};
-use crate::child::{ChildCall, Client, Method, ProgressSender, Still};
+use crate::child::{ChildCall, Client, Method, ProgressSender};
 use crate::listing::merged::ToolRef;
-use crate::listing::projection;
 use crate::native;
 use crate::results::{self, Limit, Page};
 use crate::session::Session;
 use deferred::Expected;
+use judged::Judged;
 use outcome::Outcome;
 use route::Route;
 use state::{Bound, Opened};
@@ -138,11 +139,12 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             Ok(native::call(tool, &arguments, ctx).await.into_outcome())
         }
         Route::Proxied { server, original, access, repeatable } => {
-            let still = still(&ctx.app, server, request.name);
+            let judged = Judged::of(&ctx.app, server, request.name);
             let (token, arguments) = approval::take_token(request.arguments);
             let arguments =
                 arguments.map(|text| expected(ctx, request.name, |it| it.restore(&text)).map_or(text, Cow::Owned));
-            let bound = Bound { server, tool: request.name, arguments: arguments.as_deref() };
+            let bound =
+                Bound { server, tool: request.name, arguments: arguments.as_deref(), definition: judged.definition() };
             let opened = match ctx.era {
                 Era::Modern => ctx.app.states.open(bound, request.others)?,
                 Era::Handshake => Opened::default(),
@@ -151,9 +153,7 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 Access::Deny => return Err(route::unknown(&ctx.app, request.name)),
                 Access::Allow => None,
                 Access::RequireApproval if opened.is_approved => None,
-                Access::RequireApproval => {
-                    Some(ctx.app.approvals.check(request.name, arguments.as_deref(), token.as_deref()).await?)
-                }
+                Access::RequireApproval => Some(ctx.app.approvals.check(bound, token.as_deref()).await?),
             };
             let caller = ctx.session.as_ref().map(|session| session.id());
             let permit = ctx.app.rate_limits.take(server, &original, caller)?;
@@ -178,12 +178,12 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 client: ctx.client.clone(),
                 caller,
                 repeatable,
-                still,
+                still: judged.still(&ctx.app, request.name),
                 cancelled: ctx.cancelled.clone(),
             };
             let seal = |needs: &[u8]| {
                 let arguments = arguments.as_deref().and_then(|arguments| std::str::from_utf8(arguments).ok());
-                let bound = Bound { server, tool: request.name, arguments };
+                let bound = Bound { server, tool: request.name, arguments, definition: judged.definition() };
                 ctx.app.states.seal(bound, access == Access::RequireApproval, needs)
             };
             let reply = match rounds::call(ctx, server, call, seal).await {
@@ -203,21 +203,6 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 .unwrap_or(reply))
         }
     }
-}
-
-/// The condition that tool `name` is the one that the call was judged by, where that decides what it comes to.
-fn still(app: &Arc<App>, server: u16, name: &str) -> Option<Still> {
-    if !app.settings.guard(server).is_strict() {
-        return None;
-    }
-    let now = |app: &App, name: &str| {
-        let merged = app.merged();
-        let tool = merged.find(name)?;
-        Some((projection::access(&app.settings, tool), tool.described().map(Bytes::copy_from_slice)))
-    };
-    let (app, name) = (app.clone(), name.to_owned());
-    let judged = now(&app, &name);
-    Some(Still::new(move || now(&app, &name) == judged))
 }
 
 /// What `look` makes of the arguments that tool `name` expects, for a client that is shown placeholders for them.

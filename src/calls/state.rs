@@ -31,6 +31,8 @@ pub(super) struct Bound<'a> {
     /// Exposed name.
     pub(super) tool: &'a str,
     pub(super) arguments: Option<&'a str>,
+    /// The definition of the tool, where another one is another tool.
+    pub(super) definition: Option<&'a [u8]>,
 }
 
 /// A state that was ours.
@@ -136,7 +138,7 @@ impl States {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(key).map_err(|_| Outcome::error_text("a defect of evokore: no key"))?;
         mac.update(&bound.server.to_be_bytes());
-        mac.update(&digest(bound.tool, bound.arguments));
+        mac.update(&digest(bound));
         mac.update(sealed.as_bytes());
         Ok(mac)
     }
@@ -159,7 +161,8 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    const BOUND: Bound<'_> = Bound { server: 1, tool: "t", arguments: Some(r#"{"a":1,"b":2}"#) };
+    const BOUND: Bound<'_> =
+        Bound { server: 1, tool: "t", arguments: Some(r#"{"a":1,"b":2}"#), definition: Some(b"{}") };
 
     fn sealed(states: &States, is_approved: bool, needs: &str) -> String {
         let result: Value = serde_json::from_str(&states.seal(BOUND, is_approved, needs.as_bytes()).unwrap()).unwrap();
@@ -191,6 +194,8 @@ mod tests {
         for (bound, state) in [
             (Bound { server: 2, ..BOUND }, state.as_str()),
             (Bound { tool: "u", ..BOUND }, &state),
+            (Bound { definition: Some(b"{ }"), ..BOUND }, &state),
+            (Bound { definition: None, ..BOUND }, &state),
             (Bound { arguments: Some(r#"{"a":1,"b":3}"#), ..BOUND }, &state),
             (BOUND, &forged),
             (BOUND, &state[..SEAL + HEAD]),

@@ -5,5 +5,6 @@ mod cli;
 mod clients;
 mod env;
 mod front;
+mod pinned;
 mod readme;
 mod start;

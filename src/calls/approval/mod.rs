@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::outcome::Outcome;
+use super::state::Bound;
 use crate::state::approvals::{Decision, Pending, Requests};
 use evokore_catalog::members::Members;
 
@@ -81,7 +82,7 @@ pub struct Approvals {
 struct Waiting {
     /// SHA-256 of the token: the token itself is kept by the caller alone.
     token: [u8; 32],
-    /// SHA-256 of tool and canonical arguments.
+    /// SHA-256 of tool, definition and canonical arguments.
     call: [u8; 32],
     id: String,
     expires: Instant,
@@ -97,13 +98,9 @@ impl Approvals {
     ///
     /// # Errors
     /// The answer that says how consent is given.
-    pub async fn check(
-        &self,
-        tool: &str,
-        arguments: Option<&str>,
-        token: Option<&str>,
-    ) -> Result<Consent<'_>, Outcome> {
-        let call = digest(tool, arguments);
+    pub(super) async fn check(&self, bound: Bound<'_>, token: Option<&str>) -> Result<Consent<'_>, Outcome> {
+        let Bound { tool, arguments, .. } = bound;
+        let call = digest(bound);
         let known = token.and_then(|token| self.find(token, &call));
         let Some(waiting) = known else { return Err(self.ask(tool, arguments, call, token.is_some()).await) };
         match self.requests.decision(&waiting.id).await {
@@ -187,12 +184,15 @@ impl Approvals {
     }
 }
 
-/// Binds a token to the tool and its arguments, whatever the order of their keys.
-pub(super) fn digest(tool: &str, arguments: Option<&str>) -> [u8; 32] {
+/// Binds a token to the tool, its definition where that counts, and its arguments, whatever the order of their keys.
+pub(super) fn digest(bound: Bound<'_>) -> [u8; 32] {
     let mut hash = Sha256::new();
-    hash.update(tool.as_bytes());
-    hash.update([0]);
-    let text = arguments.unwrap_or("{}");
+    hash.update(bound.tool.as_bytes());
+    hash.update([0, u8::from(bound.definition.is_some())]);
+    if let Some(definition) = bound.definition {
+        hash.update(Sha256::digest(definition));
+    }
+    let text = bound.arguments.unwrap_or("{}");
     match serde_json::from_str::<Value>(text) {
         Ok(mut value) => {
             value.sort_all_objects();

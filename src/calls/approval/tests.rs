@@ -16,8 +16,13 @@ fn token_and_id(refusal: &str) -> (String, String) {
     (token, id)
 }
 
+/// A call of `tool`, which is what it was.
+fn bound<'a>(tool: &'a str, arguments: &'a str) -> Bound<'a> {
+    Bound { server: 0, tool, arguments: Some(arguments), definition: None }
+}
+
 async fn asked(approvals: &Approvals, tool: &str, arguments: &str, token: Option<&str>) -> Result<(), String> {
-    let consent = approvals.check(tool, Some(arguments), token).await.map_err(|outcome| text(&outcome))?;
+    let consent = approvals.check(bound(tool, arguments), token).await.map_err(|outcome| text(&outcome))?;
     consent.spend().await;
     Ok(())
 }
@@ -51,6 +56,9 @@ async fn a_token_works_once_for_one_call_and_only_after_a_person_said_so() {
         let other = asked(&approvals, tool, arguments, Some(&token)).await.unwrap_err();
         assert!(other.contains("not valid for this call"), "{other}");
     }
+    let turned = Bound { definition: Some(b"{}"), ..bound("t", r#"{"a":1,"b":2}"#) };
+    let other = text(&approvals.check(turned, Some(&token)).await.map(drop).unwrap_err());
+    assert!(other.contains("not valid for this call"), "{other}");
     // The refused attempts have not spent it, and the order of keys does not matter.
     asked(&approvals, "t", r#"{"b":2,"a":1}"#, Some(&token)).await.unwrap();
     asked(&approvals, "t", r#"{"a":1,"b":2}"#, Some(&token)).await.unwrap_err();
@@ -63,7 +71,7 @@ async fn a_token_outlives_a_call_that_a_later_gate_refused() {
     let approvals = Approvals::new(Requests::at(Some(folder.clone())));
     let (token, id) = token_and_id(&asked(&approvals, "t", "{}", None).await.unwrap_err());
     decide(&folder, &id, Decision::Approved).unwrap();
-    let consent = approvals.check("t", Some("{}"), Some(&token)).await.unwrap();
+    let consent = approvals.check(bound("t", "{}"), Some(&token)).await.unwrap();
     let second = asked(&approvals, "t", "{}", Some(&token)).await.unwrap_err();
     assert!(second.contains("not valid"), "one call at a time: {second}");
     drop(consent);

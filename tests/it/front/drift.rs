@@ -110,6 +110,21 @@ fn an_approval_lets_a_changed_tool_be_called_once() {
     let agreed = json!({"a": 1, "_evokore_approval_token": token});
     assert_eq!(text(&session.call("fs_echo", agreed.clone())), "{\"a\": 1}");
     assert_eq!(session.call("fs_echo", agreed)["isError"], true);
+
+    // What was agreed to is the tool as it was then.
+    let agree = |session: &mut Session, name: &str| {
+        let (id, token) = super::approval::handed_out(&session.call(name, json!({})));
+        sandbox.run(&["approvals", "approve", &id]).content();
+        json!({ "_evokore_approval_token": token })
+    };
+    let (echo, grow) = (agree(&mut session, "fs_echo"), agree(&mut session, "fs_grow"));
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay-drift-consent/list");
+    std::fs::write(file, replay(&TOOLS.replace("Plain.", "Turned."))).unwrap();
+    session.call("fs_grow", grow);
+    let described = |session: &mut Session| session.call("describe_tool", json!({"tools": ["fs_echo"]})).to_string();
+    eventually("the new list is known", || described(&mut session).contains("Turned."));
+    let refused = session.call("fs_echo", echo);
+    assert!(refused["isError"] == true && text(&refused).contains("not valid for this call"), "{refused}");
 }
 
 #[test]

@@ -237,7 +237,7 @@ fn hello(version: &str) -> Value {
 }
 
 /// `params` as revision 2026-07-28 wants them.
-fn modern(mut params: Value) -> Value {
+pub(crate) fn modern(mut params: Value) -> Value {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
     params["_meta"]["io.modelcontextprotocol/clientInfo"] = json!({"name": "test", "version": "1"});
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
@@ -245,12 +245,12 @@ fn modern(mut params: Value) -> Value {
 }
 
 /// The text of a result's first content block.
-fn text(result: &Value) -> &str {
+pub(crate) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }
 
 /// Waits until `done`, as long as anything may take.
-fn eventually(what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut done: impl FnMut() -> bool) {
     let end = Instant::now() + LONG;
     while !done() {
         assert!(Instant::now() < end, "{what} never comes true");
