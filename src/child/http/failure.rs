@@ -145,7 +145,7 @@ fn lack(id: &str, wanted: &[String], missing: Option<&[String]>, was_told: bool)
         ),
         None if was_told => (
             format!("wants {}, which its credentials have not", named(wanted)),
-            format!("give its `headers` a token that has, or take it out and run `evokore login {id}`"),
+            format!("give its `headers` a token that has it, or take that out and run `evokore login {id}`"),
         ),
         None => (format!("wants {}", named(wanted)), format!("run `evokore login {id}`")),
     }
@@ -191,4 +191,48 @@ fn colon(quote: &str) -> String {
 /// The status of a body that was read to explain it.
 pub(super) fn status(status: StatusCode, body: &[u8], after: Option<Duration>) -> Failure {
     Failure::Status { status, quote: shortened(body), after }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn want_of_scopes_says_what_to_do() {
+        let scopes = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let mut table = String::new();
+        for (wanted, missing, was_told) in [
+            ("a b", Some("a b"), false),
+            ("a b", Some("b"), false),
+            ("a", Some(""), false),
+            ("a", None, true),
+            ("a", None, false),
+            ("", Some(""), false),
+        ] {
+            let missing = missing.map(scopes);
+            let failure = Failure::Scope { wanted: scopes(wanted), missing, was_told, quote: String::new() };
+            table += &format!("{}\n\n", failure.text("far"));
+        }
+        expect_test::expect![[r#"
+            wants the scopes `a`, `b`, which its login has not (HTTP 403)
+            hint: run `evokore login far`, which asks for that besides what the login has
+
+            wants the scope `b`, which its login has not (HTTP 403)
+            hint: run `evokore login far`, which asks for that besides what the login has
+
+            does not allow this, although its login has the scope `a` (HTTP 403)
+            hint: whoever is logged in may not do this; ask whoever runs it
+
+            wants the scope `a`, which its credentials have not (HTTP 403)
+            hint: give its `headers` a token that has it, or take that out and run `evokore login far`
+
+            wants the scope `a` (HTTP 403)
+            hint: run `evokore login far`
+
+            allows less with these credentials than this needs, and does not say which scopes it wants (HTTP 403)
+            hint: name them as `scopes` in `oauth` of its entry, then run `evokore login far`
+
+        "#]]
+        .assert_eq(&table);
+    }
 }

@@ -319,6 +319,18 @@ async fn scopes_that_are_missing_are_told_and_asked_for_by_the_next_login() {
 }
 
 #[tokio::test]
+async fn a_login_is_wanted_for_what_needs_one() {
+    let Some(far) = Far::start(&["calls"]) else { return };
+    let children = far.children();
+    let error = echo(&children).await.unwrap_err();
+    assert!(error.starts_with("child server `far` needs login: run evokore login far (HTTP 401)"), "{error}");
+    assert!(matches!(children.status()[0].status, Status::Connected));
+    // It greets everyone, and describes who gives tokens for it all the same.
+    far.login().await.unwrap();
+    echo(&children).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_server_of_2024_11_05_can_want_a_login_too() {
     let Some(far) = Far::start(&["stream"]) else { return };
     let error = echo(&far.children()).await.unwrap_err();

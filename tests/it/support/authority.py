@@ -13,6 +13,7 @@ stdin. Each argument switches on one habit:
   known=ID:KEY   registers nobody, and wants this client with this secret
   open           wants no login
   spent          takes no refresh token
+  calls          wants a login for tools/call alone
   nobody         registers nobody
   documents      says that it reads documents of clients
   back=STATUS    has a place that takes tokens back, and answers there with STATUS (200)
@@ -182,7 +183,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def mcp(self, message):
         self.note(method=message.get("method"), token=self.shown())
-        if not self.allowed():
+        is_free = "calls" in HABITS and message.get("method") != "tools/call"
+        if not is_free and not self.allowed():
             return None
         wanted = HABITS.get("wants", "").split()
         if message.get("method") == "tools/call" and not set(wanted) <= set(ACCESS.get(self.shown(), "").split()):
