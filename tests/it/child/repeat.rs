@@ -1,8 +1,10 @@
 //! What is done a second time when a child dies of it, and what is not. The clock is paused.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use evokore::child::{ChildCall, ChildError, ChildReply};
+use evokore::child::{ChildCall, ChildError, ChildReply, Still};
 use evokore_catalog::server::{Limits, ServerSpec};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
@@ -128,4 +130,32 @@ async fn errors_of_tools_and_of_the_protocol_are_answers() {
     }
     let status = &theatre.children.status()[0];
     assert_eq!((status.error_count, status.restarts), (0, 0), "the server is well");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_call_was_judged_by_is_looked_at_each_time_it_is_sent() {
+    let holds = Arc::new(AtomicBool::new(true));
+    let judged = || {
+        let holds = holds.clone();
+        ChildCall { still: Some(Still::new(move || holds.load(Relaxed))), ..harmless() }
+    };
+    let changed = Err(ChildError::Changed { id: "a" });
+    let mut theatre = Theatre::open(vec![spec("a")]);
+    // One that waits for the boot.
+    let waits = theatre.make(0, judged());
+    let mut run = theatre.run().await;
+    holds.store(false, Relaxed);
+    run.child.boot(&["t"]).await;
+    assert_eq!(waits.await.unwrap(), changed);
+    assert!(timeout(30 * SECOND, run.child.line()).await.is_err(), "the server hears nothing of it");
+
+    // One that would be made again.
+    holds.store(true, Relaxed);
+    let again = theatre.make(0, judged());
+    run.child.expect("tools/call").await;
+    holds.store(false, Relaxed);
+    run.exit.send("exited with code 3".to_owned()).unwrap();
+    let mut run = up(&mut theatre).await;
+    assert_eq!(again.await.unwrap(), changed);
+    assert!(timeout(30 * SECOND, run.child.line()).await.is_err());
 }

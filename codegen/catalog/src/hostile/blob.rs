@@ -7,6 +7,9 @@ const LONG: usize = 80;
 
 /// The first long run of base64 in `text`: a danger when it hides a text.
 pub(super) fn of(text: &str) -> Option<Spot> {
+    if text.len() < LONG {
+        return None;
+    }
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -63,6 +63,10 @@ impl Kind {
 
 /// The characters of `text` that are not seen or not harmless, by kind, each kind at its first place.
 pub(super) fn of(text: &str) -> Vec<Spot> {
+    // Nearly every text.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')) {
+        return Vec::new();
+    }
     let mut found: Vec<(Kind, usize, usize)> = Vec::new();
     for (at, kind, run) in odd(text) {
         if kind == Kind::Selector && run < SELECTORS {

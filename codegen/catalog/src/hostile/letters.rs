@@ -104,5 +104,8 @@ pub(super) fn of_text(text: &str) -> Option<Spot> {
 
 /// The word `c` belongs to as a model reads it: the letter it looks like, lower case; nothing for what is not seen.
 pub(super) fn plain(c: char) -> char {
+    if c.is_ascii() {
+        return c.to_ascii_lowercase();
+    }
     look_alike(c).unwrap_or(c).to_ascii_lowercase()
 }
