@@ -107,7 +107,7 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
     let mut names = Names::new(&natives, &config.servers, &locks, broken);
     let list_output = config.discovery.list_output_schemas;
     let mut tools = tools::build(&natives, &config.servers, &locks, &names, list_output, &mut counter, &mut problems);
-    withhold_dangerous(&config, &locks, &mut tools, &mut problems);
+    mark_dangerous(&config, &locks, &mut tools, &mut problems);
     let mut count = |path: &str, text: &str| counter.count(&format!("skill\t{path}\tbody"), text).of(encoding);
     let skills = skills::compile(&inputs.skills_dir, &mut count, &mut problems);
     if !broken {
@@ -144,9 +144,8 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
     Compilation { model, problems }
 }
 
-/// Tells of dangerous definitions in full locks, and keeps them out of the catalog where the configuration says so: such
-/// a tool is known by name only.
-fn withhold_dangerous(config: &Config, locks: &[Lock], tools: &mut [Tool], problems: &mut Vec<Problem>) {
+/// Tells of dangerous definitions in full locks and marks their tools.
+fn mark_dangerous(config: &Config, locks: &[Lock], tools: &mut [Tool], problems: &mut Vec<Problem>) {
     for tool in tools {
         let Origin::Proxied { server, original } = tool.origin else { continue };
         let server = &config.servers[usize::from(server)];
@@ -173,9 +172,7 @@ fn withhold_dangerous(config: &Config, locks: &[Lock], tools: &mut [Tool], probl
             .in_file(&lock.path)
             .hint(hint),
         );
-        if is_withheld {
-            (tool.json, tool.title, tool.description) = (None, "", "");
-        }
+        tool.is_dangerous = true;
     }
 }
 

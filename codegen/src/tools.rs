@@ -37,6 +37,8 @@ pub struct Tool {
     pub answers: AnswerCounts,
     /// SHA-256 of the canonical definition.
     pub sha256: &'static str,
+    /// The definition holds something dangerous.
+    pub is_dangerous: bool,
 }
 
 impl Tool {
@@ -180,6 +182,7 @@ impl Known<'_> {
                 described: counter.count(&format!("tool\t{name}\tdescribed"), &described),
             },
             sha256: canonical_sha256(self.json).leak(),
+            is_dangerous: false,
         })
     }
 }
@@ -207,6 +210,7 @@ fn locked(server: u16, lock: &Lock, names: &Names, counter: &mut Counter) -> Vec
                 counts: ModeCounts { full, deferred, visible },
                 answers: AnswerCounts { found, described: full.plus(frame) },
                 sha256: leak(&tool.sha256),
+                is_dangerous: false,
             }),
         }
     }

@@ -1,5 +1,6 @@
 //! Which tools a session sees. The rule itself is shared with the token counts of the build.
 
+use evokore_catalog::lock::drift::Drift;
 use evokore_catalog::permission::Access;
 use evokore_catalog::project;
 
@@ -31,7 +32,9 @@ pub fn access(settings: &Settings, tool: ToolRef<'_>) -> Access {
 /// The most that anybody may do with `tool`, since it is or is not what was looked at.
 pub fn guarded(settings: &Settings, tool: ToolRef<'_>) -> Access {
     match tool {
-        ToolRef::Compiled(..) => Access::Allow,
+        ToolRef::Compiled(_, entry) => {
+            tool.server().map_or(Access::Allow, |it| settings.guard(it).access(Drift::None, entry.is_dangerous))
+        }
         ToolRef::Live(server, _, tool) => settings.guard(server).access(tool.drift, tool.is_dangerous),
     }
 }

@@ -57,6 +57,11 @@ struct Run {
 impl Run {
     /// Starts it; `late` keeps the eager server silent until [`Run::wake`].
     fn start(name: &str, late: bool) -> Option<Run> {
+        Run::with(name, late, "report")
+    }
+
+    /// The same with an answer to hostile content.
+    fn with(name: &str, late: bool, on_hostile: &str) -> Option<Run> {
         let binary = binary()?;
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("pinned-{name}"));
         let _ = std::fs::remove_dir_all(&folder);
@@ -78,6 +83,7 @@ impl Run {
             .env("EVOKORE_CONFIG_DIR", repository().join("tests/pinned"))
             .env("EVOKORE_IT_LIST", folder.join("list"))
             .env("EVOKORE_IT_LATE", folder.join("awake"))
+            .env("EVOKORE_HOSTILE_CONTENT", on_hostile)
             .env("EVOKORE_HOME", folder.join("home"))
             .env("HOME", &folder);
         let mut session = Session::spawn(&mut command, Streams::Pipes);
@@ -137,7 +143,7 @@ fn names(tools: &[Value]) -> Vec<&str> {
     tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
 }
 
-const ALL: [&str; 4] = ["lazy_echo", "lazy_grow", "eager_echo", "eager_grow"];
+const ALL: [&str; 5] = ["lazy_echo", "lazy_grow", "eager_echo", "eager_grow", "eager_lure"];
 
 #[test]
 fn the_whole_list_is_there_before_any_server_is() {
@@ -159,6 +165,24 @@ fn the_whole_list_is_there_before_any_server_is() {
     run.is("eager", "connected");
     assert_eq!(run.listed(false), before);
     assert_eq!(run.status("eager")["drift"], Value::Null);
+}
+
+#[test]
+fn hostile_content_of_a_lock_is_withheld_before_its_server_is_up() {
+    let Some(mut run) = Run::with("hostile", true, "block") else { return };
+    for is_modern in [false, true] {
+        assert_eq!(names(&run.listed(is_modern)), ALL[..4]);
+    }
+    let described = run.session.call("describe_tool", json!({"tools": ["eager_lure"]}));
+    assert_eq!(described["structuredContent"]["unknown"], json!(["eager_lure"]));
+    for name in ["eager_lure", "call_tool"] {
+        let answer = run.session.call(name, json!({"name": "eager_lure"}));
+        assert!(text(&answer).contains("`eager_lure` is withheld, because it has hostile content"), "{answer}");
+    }
+    run.wake();
+    run.is("eager", "connected");
+    assert_eq!(names(&run.listed(false)), ALL[..4]);
+    assert_eq!(run.heard("eager"), 0);
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub struct ToolEntry {
     pub tokens: ToolTokens,
     /// SHA-256 of the canonical definition (before renaming), hexadecimal.
     pub sha256: &'static str,
+    /// The definition holds something dangerous, see [`crate::hostile`].
+    pub is_dangerous: bool,
 }
 
 /// Who answers a call to a tool.

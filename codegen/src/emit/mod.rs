@@ -129,7 +129,8 @@ fn tool_literal(tool: &Tool, model: &Model, blobs: &mut Blobs) -> String {
     let accesses = model.policy.accesses(tool.name, tool.annotations, tool.informs());
     format!(
         "::evokore_catalog::tool::ToolEntry {{ name: {:?}, source: {}, title: {:?}, description: {:?}, \
-         annotations: {}, accesses: {}, json: {}, tokens: ::evokore_catalog::tool::{tokens:?}, sha256: {:?} }}",
+         annotations: {}, accesses: {}, json: {}, tokens: ::evokore_catalog::tool::{tokens:?}, sha256: {:?}, \
+         is_dangerous: {} }}",
         tool.name,
         tool.origin.literal(),
         tool.title,
@@ -138,6 +139,7 @@ fn tool_literal(tool: &Tool, model: &Model, blobs: &mut Blobs) -> String {
         slice(&accesses),
         json.map_or_else(|| "None".to_owned(), |json| format!("Some({json})")),
         tool.sha256,
+        tool.is_dangerous,
     )
 }
 
