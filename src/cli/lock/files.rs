@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use evokore_catalog::lock::diff::{Change, Difference, Side};
 use evokore_catalog::lock::file::LockFile;
+use evokore_catalog::render::minify;
 use evokore_catalog::server::LockKind;
 
 use crate::cli::output::number;
@@ -137,10 +138,11 @@ impl Known {
             .collect()
     }
 
-    /// Bytes of a tool's definition before and after. What that is in tokens the build counts.
+    /// Bytes of a tool's definition before and after, as they are sent. What that is in tokens the build counts.
     pub(super) fn cost(&self, after: &Known, difference: &Difference) -> Option<String> {
         let of = |known: &Known, name: &str| {
-            known.tools.iter().find(|tool| tool.name == name).and_then(|tool| tool.definition.as_deref().map(str::len))
+            let tool = known.tools.iter().find(|tool| tool.name == name)?;
+            tool.definition.as_deref().map(|definition| minify(definition).len())
         };
         let name = difference.name.as_str();
         let before = match &difference.change {
