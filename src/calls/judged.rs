@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use evokore_catalog::lock::drift::Drift;
 use evokore_catalog::permission::Access;
 
 use crate::app::App;
@@ -20,6 +21,7 @@ pub(super) struct Judged {
 struct Seen {
     access: Access,
     definition: Bytes,
+    drift: Drift,
 }
 
 impl Judged {
@@ -35,6 +37,15 @@ impl Judged {
         self.seen.as_ref().map(|seen| &*seen.definition)
     }
 
+    /// Why a call needs a person beside what the policy says; completes "because …".
+    pub(super) fn reason(&self) -> Option<&'static str> {
+        match self.seen.as_ref()?.drift {
+            Drift::None => None,
+            Drift::Changed => Some("the tool is not what was locked"),
+            Drift::New => Some("the tool is new since its server was locked"),
+        }
+    }
+
     /// The condition that it is the same tool when the call is sent.
     pub(super) fn still(&self, app: &Arc<App>, name: &str) -> Option<Still> {
         let judged = self.seen.clone()?;
@@ -46,9 +57,9 @@ impl Judged {
 fn seen(app: &App, name: &str) -> Option<Seen> {
     let merged = app.merged();
     let tool = merged.find(name)?;
-    let definition = match tool {
-        ToolRef::Live(_, _, live) => live.described.clone(),
-        ToolRef::Compiled(..) => tool.described().map(Bytes::copy_from_slice).unwrap_or_default(),
+    let (definition, drift) = match tool {
+        ToolRef::Live(_, _, live) => (live.described.clone(), live.drift),
+        ToolRef::Compiled(..) => (tool.described().map(Bytes::copy_from_slice).unwrap_or_default(), Drift::None),
     };
-    Some(Seen { access: projection::access(&app.settings, tool), definition })
+    Some(Seen { access: projection::access(&app.settings, tool), definition, drift })
 }

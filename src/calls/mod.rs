@@ -153,7 +153,9 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 Access::Deny => return Err(route::unknown(&ctx.app, request.name)),
                 Access::Allow => None,
                 Access::RequireApproval if opened.is_approved => None,
-                Access::RequireApproval => Some(ctx.app.approvals.check(bound, token.as_deref()).await?),
+                Access::RequireApproval => {
+                    Some(ctx.app.approvals.check(bound, judged.reason(), token.as_deref()).await?)
+                }
             };
             let caller = ctx.session.as_ref().map(|session| session.id());
             let permit = ctx.app.rate_limits.take(server, &original, caller)?;

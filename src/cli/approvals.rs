@@ -63,11 +63,12 @@ fn as_text(pending: &[Pending]) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let row = |request: &Pending| {
         let left = format!("{} s left", request.expires_at.saturating_sub(now));
-        vec![request.id.clone(), left, request.tool.clone(), one_line(&request.arguments, 120)]
+        let reason = request.reason.as_deref().map(|reason| format!("({})", one_line(reason, 80))).unwrap_or_default();
+        vec![request.id.clone(), left, one_line(&request.tool, 80), one_line(&request.arguments, 120), reason]
     };
     let rows: Vec<Vec<String>> = pending.iter().map(row).collect();
     let mut text = String::new();
-    for line in columns("", &[Align::Left, Align::Right, Align::Left, Align::Left], &rows) {
+    for line in columns("", &[Align::Left, Align::Right, Align::Left, Align::Left, Align::Left], &rows) {
         text.push_str(&line);
         text.push('\n');
     }

@@ -37,6 +37,9 @@ pub struct Pending {
     pub expires_at: u64,
     /// The serving process.
     pub pid: u32,
+    /// Why it is asked for, beside the policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 impl Pending {
@@ -50,7 +53,15 @@ impl Pending {
             created_at: now,
             expires_at: now + lifetime.as_secs(),
             pid: std::process::id(),
+            reason: None,
         }
+    }
+
+    /// The same with why it is asked for.
+    #[must_use]
+    pub fn because(mut self, reason: Option<&str>) -> Pending {
+        self.reason = reason.map(str::to_owned);
+        self
     }
 }
 

@@ -94,22 +94,27 @@ impl Approvals {
         Approvals { requests, waiting: Mutex::default() }
     }
 
-    /// Checks the consent to one call. A refused call leaves valid tokens valid.
+    /// Checks the consent to one call; `reason` is why it is asked for, beside the policy. A refused call leaves valid tokens valid.
     ///
     /// # Errors
     /// The answer that says how consent is given.
-    pub(super) async fn check(&self, bound: Bound<'_>, token: Option<&str>) -> Result<Consent<'_>, Outcome> {
-        let Bound { tool, arguments, .. } = bound;
+    pub(super) async fn check(
+        &self,
+        bound: Bound<'_>,
+        reason: Option<&'static str>,
+        token: Option<&str>,
+    ) -> Result<Consent<'_>, Outcome> {
+        let tool = bound.tool;
         let call = digest(bound);
         let known = token.and_then(|token| self.find(token, &call));
-        let Some(waiting) = known else { return Err(self.ask(tool, arguments, call, token.is_some()).await) };
+        let Some(waiting) = known else { return Err(self.ask(bound, reason, call, token.is_some()).await) };
         match self.requests.decision(&waiting.id).await {
             Some(Decision::Approved) => {
                 // Another call may have taken it during the await.
                 if self.forget(&waiting.id) {
                     return Ok(Consent { approvals: self, held: Some(waiting) });
                 }
-                Err(self.ask(tool, arguments, call, true).await)
+                Err(self.ask(bound, reason, call, true).await)
             }
             Some(Decision::Denied) => {
                 self.forget(&waiting.id);
@@ -137,7 +142,8 @@ impl Approvals {
         waiting.len() < before
     }
 
-    async fn ask(&self, tool: &str, arguments: Option<&str>, call: [u8; 32], had_token: bool) -> Outcome {
+    async fn ask(&self, bound: Bound<'_>, reason: Option<&str>, call: [u8; 32], had_token: bool) -> Outcome {
+        let Bound { tool, arguments, .. } = bound;
         let mut random = [0u8; 16];
         if let Err(error) = getrandom::fill(&mut random) {
             return Outcome::error_text(&format!(
@@ -167,14 +173,15 @@ impl Approvals {
         for id in dropped {
             self.requests.remove(&id).await;
         }
-        if let Err(reason) = self.requests.add(Pending::new(&id, tool, arguments, LIFETIME)).await {
+        if let Err(reason) = self.requests.add(Pending::new(&id, tool, arguments, LIFETIME).because(reason)).await {
             return Outcome::error_text(&format!(
                 "`{tool}` needs a person's approval, but it cannot be asked for: {reason}"
             ));
         }
+        let because = reason.map_or_else(String::new, |reason| format!(", because {reason}"));
         let again = if had_token { "that token is not valid for this call. " } else { "" };
         Outcome::error_text(&format!(
-            "{again}`{tool}` needs a person's approval. Ask the user to run `evokore approvals approve {id}`, then repeat the call with the same arguments and \"{TOKEN_KEY}\": \"{token}\". The request ends in {} minutes",
+            "{again}`{tool}` needs a person's approval{because}. Ask the user to run `evokore approvals approve {id}`, then repeat the call with the same arguments and \"{TOKEN_KEY}\": \"{token}\". The request ends in {} minutes",
             LIFETIME.as_secs() / 60
         ))
     }

@@ -22,7 +22,7 @@ fn bound<'a>(tool: &'a str, arguments: &'a str) -> Bound<'a> {
 }
 
 async fn asked(approvals: &Approvals, tool: &str, arguments: &str, token: Option<&str>) -> Result<(), String> {
-    let consent = approvals.check(bound(tool, arguments), token).await.map_err(|outcome| text(&outcome))?;
+    let consent = approvals.check(bound(tool, arguments), None, token).await.map_err(|outcome| text(&outcome))?;
     consent.spend().await;
     Ok(())
 }
@@ -57,7 +57,7 @@ async fn a_token_works_once_for_one_call_and_only_after_a_person_said_so() {
         assert!(other.contains("not valid for this call"), "{other}");
     }
     let turned = Bound { definition: Some(b"{}"), ..bound("t", r#"{"a":1,"b":2}"#) };
-    let other = text(&approvals.check(turned, Some(&token)).await.map(drop).unwrap_err());
+    let other = text(&approvals.check(turned, None, Some(&token)).await.map(drop).unwrap_err());
     assert!(other.contains("not valid for this call"), "{other}");
     // The refused attempts have not spent it, and the order of keys does not matter.
     asked(&approvals, "t", r#"{"b":2,"a":1}"#, Some(&token)).await.unwrap();
@@ -71,7 +71,7 @@ async fn a_token_outlives_a_call_that_a_later_gate_refused() {
     let approvals = Approvals::new(Requests::at(Some(folder.clone())));
     let (token, id) = token_and_id(&asked(&approvals, "t", "{}", None).await.unwrap_err());
     decide(&folder, &id, Decision::Approved).unwrap();
-    let consent = approvals.check(bound("t", "{}"), Some(&token)).await.unwrap();
+    let consent = approvals.check(bound("t", "{}"), None, Some(&token)).await.unwrap();
     let second = asked(&approvals, "t", "{}", Some(&token)).await.unwrap_err();
     assert!(second.contains("not valid"), "one call at a time: {second}");
     drop(consent);

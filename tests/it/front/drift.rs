@@ -105,7 +105,11 @@ fn drift_is_served_asked_about_or_withheld() {
 fn an_approval_lets_a_changed_tool_be_called_once() {
     let variables = [("EVOKORE_LOCK_ON_DRIFT", "approve")];
     let Some((sandbox, mut session)) = session("drift-consent", &variables, TOOLS) else { return };
-    let (id, token) = super::approval::handed_out(&session.call("fs_echo", json!({"a": 1})));
+    let asked = session.call("fs_echo", json!({"a": 1}));
+    assert!(text(&asked).contains(", because the tool is new since its server was locked. "), "{asked}");
+    let waiting = sandbox.run(&["approvals"]).content();
+    assert!(waiting.contains("{\"a\":1}  (the tool is new since its server was locked)\n"), "{waiting}");
+    let (id, token) = super::approval::handed_out(&asked);
     sandbox.run(&["approvals", "approve", &id]).content();
     let agreed = json!({"a": 1, "_evokore_approval_token": token});
     assert_eq!(text(&session.call("fs_echo", agreed.clone())), "{\"a\": 1}");
