@@ -15,8 +15,12 @@ const LARGEST_MESSAGE: u64 = 1 << 30;
 const FIRST_READ: usize = 8 << 10;
 /// Most free room before a read, unless a long line is on its way.
 const LAST_READ: usize = 256 << 10;
-/// A buffer that has held a line longer than this is given back with the line.
+/// A buffer larger than this goes with the line that it was for.
 const KEEP: usize = 1 << 20;
+/// Room of the buffer for a line that is longer than [`KEEP`]. It is address space: memory comes with the bytes of the
+/// line. The allocator of glibc learns from what is freed to keep ever larger pieces, up to 32 MiB, and what it keeps
+/// goes back only if nothing small lies behind it; what is larger always goes back at once. And no line is copied to grow.
+const MAPPED: usize = 33 << 20;
 
 /// What [`Lines::next`] finds.
 #[derive(Debug, PartialEq, Eq)]
@@ -132,7 +136,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     fn split(&mut self, end: usize) -> Bytes {
         let line = self.buffer.split_to(end).freeze();
         self.buffer.advance(1);
-        if end > KEEP {
+        if end + FIRST_READ > KEEP {
             // The big allocation goes with the line instead of staying behind it.
             self.buffer = BytesMut::from(&self.buffer[..]);
         }
@@ -165,10 +169,25 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Ok(None)
     }
 
+    /// Makes room for a read. A long line doubles its buffer, so that it is copied a few times and not once a read.
+    fn grow(&mut self) {
+        let len = self.buffer.len();
+        let missing = (self.limit + 1).saturating_sub(len);
+        let wanted = self.room.max(len.min(missing));
+        if len + FIRST_READ <= KEEP {
+            self.buffer.reserve(wanted.min(KEEP - len));
+        } else if self.buffer.capacity() - len < FIRST_READ {
+            if len + wanted <= MAPPED {
+                let line = std::mem::replace(&mut self.buffer, BytesMut::with_capacity(MAPPED));
+                self.buffer.extend_from_slice(&line);
+            } else {
+                self.buffer.reserve(wanted);
+            }
+        }
+    }
+
     async fn read(&mut self) -> io::Result<usize> {
-        // A long line doubles its buffer, so that it is copied a few times and not once a read.
-        let missing = (self.limit + 1).saturating_sub(self.buffer.len());
-        self.buffer.reserve(self.room.max(self.buffer.len().min(missing)));
+        self.grow();
         let free = self.buffer.capacity() - self.buffer.len();
         let n = self.reader.read_buf(&mut self.buffer).await?;
         self.ended = n == 0;
