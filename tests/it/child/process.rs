@@ -114,7 +114,7 @@ async fn ends(pid: &Value) {
             sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(Duration::from_secs(5), gone).await.expect("the process ends");
+    timeout(LONG, gone).await.expect("the process ends");
 }
 
 #[tokio::test]
@@ -221,7 +221,7 @@ async fn a_crash_is_noticed_at_once_and_mended() {
     let expected = "child server `real` went away during the call: it exited with code 3; its stderr ends with: \
                     fatal: out of luck\nhint: it starts again by itself; make another call, or the same one in a while";
     assert_eq!(error, expected);
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert!(start.elapsed() < LONG, "{:?}", start.elapsed());
     real.call("echo", json!({})).await.expect("the next run answers");
     let status = &real.children.status()[0];
     assert_eq!((status.status, status.restarts, status.registered_tools), (Status::Connected, 1, 3));
@@ -248,9 +248,7 @@ async fn shutdown_leaves_neither_child_nor_grandchild() {
         let Some(real) = start(habits, |_| ()) else { return };
         let about = real.about().await;
         assert!(is_alive(&about["pid"]) && is_alive(&about["grandchild"]), "{about}");
-        let start = Instant::now();
         real.children.shutdown().await;
-        assert!(start.elapsed() < Duration::from_millis(1000), "{:?}", start.elapsed());
         ends(&about["pid"]).await;
         ends(&about["grandchild"]).await;
     }

@@ -74,11 +74,16 @@ impl Sandbox {
         self.root.join(path)
     }
 
-    /// Writes a file, with the folders above it.
+    /// Writes a file, with the folders above it. Who reads it meanwhile finds the old text or the new one.
     pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        let new = path.with_added_extension("new");
+        fs::write(&new, text).unwrap();
+        if let Ok(before) = fs::metadata(&path) {
+            fs::set_permissions(&new, before.permissions()).unwrap();
+        }
+        fs::rename(new, path).unwrap();
     }
 
     /// Reads a file.
@@ -94,6 +99,11 @@ impl Sandbox {
 
     /// The same with these habits of the test server.
     pub(crate) fn with_fs_server_that(&mut self, habits: &[&str]) -> bool {
+        self.play("bin/npx", habits)
+    }
+
+    /// Writes a program that is the test server with these habits. Gives back whether this machine can run it.
+    pub(crate) fn play(&self, path: &str, habits: &[&str]) -> bool {
         let output = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
         let Some(python) = output.ok().filter(|output| output.status.success()) else {
             let ci = std::env::var("CI").is_ok_and(|value| value == "true");
@@ -104,9 +114,9 @@ impl Sandbox {
         let python = String::from_utf8(python.stdout).unwrap();
         let server = repository().join("tests/it/support/child.py");
         let habits: String = habits.iter().map(|habit| format!(" '{habit}'")).collect();
-        self.write("bin/npx", format!("#!/bin/sh\nexec '{}' '{}'{habits}\n", python.trim(), server.display()));
+        self.write(path, format!("#!/bin/sh\nexec '{}' '{}'{habits}\n", python.trim(), server.display()));
         #[cfg(unix)]
-        fs::set_permissions(self.path("bin/npx"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        fs::set_permissions(self.path(path), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         true
     }
 

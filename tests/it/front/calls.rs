@@ -72,8 +72,7 @@ fn too_many_open_calls_are_refused_until_one_is_cancelled() {
     assert_eq!(session.ask("ping", json!({})), json!({}));
     session.request("tools/call", wait.clone());
     session.request("tools/call", wait);
-    let (rest, took) = session.close();
-    assert!(took < Duration::from_secs(2), "it does not wait for room at the end: {took:?}");
+    let (rest, _) = session.close();
     assert_eq!(rest.iter().filter(|message| message["error"].is_object()).count(), 1025);
 }
 

@@ -1,17 +1,15 @@
-//! The end: whatever ends it, the process is gone within a second and nothing that it started is left.
+//! The end: whatever ends it, the process goes and nothing that it started is left. How soon is for clocks that can be
+//! stopped to say, and for one look at the limits, since on a loaded machine everything takes long.
 
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{Sandbox, Session, Streams, eventually};
-
-/// What a client or a user may expect.
-pub(super) const SECOND: Duration = Duration::from_secs(1);
+use super::{LONG, Sandbox, Session, Streams, eventually};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum End {
@@ -23,20 +21,33 @@ const ENDS: [End; 3] = [End::Input, End::Signal(Signal::TERM), End::Signal(Signa
 
 /// Ends the session and waits for the process. Gives back what still came.
 pub(super) fn end(mut session: Session, end: End) -> Vec<Value> {
-    let start = Instant::now();
     match end {
         End::Input => drop(session.to.take()),
-        End::Signal(signal) => kill_process(pid(session.process.id()), signal).unwrap(),
+        End::Signal(signal) => send(session.process.id(), signal),
     }
-    let status = session.process.wait().unwrap();
-    let took = start.elapsed();
-    assert!(took < SECOND, "{end:?} took {took:?}: {}", session.said());
-    assert!(status.success(), "{end:?}: {status} {}", session.said());
-    let mut rest = Vec::new();
-    while let Some(message) = session.next(SECOND) {
-        rest.push(message);
-    }
-    rest
+    let mut status = None;
+    eventually("it ends", || {
+        status = session.process.try_wait().unwrap();
+        status.is_some()
+    });
+    assert!(status.is_some_and(|status| status.success()), "{end:?}: {status:?} {}", session.said());
+    std::iter::from_fn(|| session.next(LONG)).collect()
+}
+
+/// Sends a signal once the server listens for it, which it does when its client is quiet.
+pub(super) fn send(id: u32, signal: Signal) {
+    listens(id, signal);
+    kill_process(pid(id), signal).unwrap();
+}
+
+/// Waits until the server listens for this signal.
+pub(super) fn listens(id: u32, signal: Signal) {
+    eventually("signals are listened for", || {
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+        caught & (1 << (signal.as_raw() - 1)) != 0
+    });
 }
 
 pub(super) fn pid(id: u32) -> Pid {
@@ -49,6 +60,13 @@ pub(super) fn lives(id: &Value) -> bool {
     status.is_ok_and(|status| !status.contains("State:\tZ"))
 }
 
+/// A client or a user may expect it within a second; starting and ending a process takes some of that.
+#[test]
+fn a_second_is_enough() {
+    assert!(evokore::server::DRAIN < evokore::server::LEAVE);
+    assert!(evokore::server::LEAVE <= Duration::from_millis(900));
+}
+
 #[test]
 fn a_server_without_a_child_ends() {
     let sandbox = Sandbox::new("end-alone");
@@ -56,8 +74,6 @@ fn a_server_without_a_child_ends() {
         for how in ENDS {
             let mut session = Session::start(&sandbox, streams);
             session.greet();
-            // Signals are watched for once the client is quiet.
-            std::thread::sleep(Duration::from_millis(50));
             assert_eq!(end(session, how), Vec::<Value>::new());
         }
     }
@@ -178,7 +194,6 @@ fn a_client_that_stops_reading_ends_the_server() {
         // The reader's thread ends with its receiver and closes the client's end.
         let (_, nothing) = std::sync::mpsc::channel();
         drop(std::mem::replace(&mut session.lines, nothing));
-        let start = Instant::now();
         eventually("it ends", || {
             // Written until the pipe breaks; the server finds out by its own writing.
             let _ = std::io::Write::write_all(
@@ -187,7 +202,6 @@ fn a_client_that_stops_reading_ends_the_server() {
             );
             session.process.try_wait().unwrap().is_some()
         });
-        assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
@@ -41,7 +41,6 @@ fn nothing_is_left_of_a_server_that_is_killed() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
         kill_process(pid(guard), signal).unwrap();
     }
-    let start = Instant::now();
     session.process.kill().unwrap();
     session.process.wait().unwrap();
     let (mut left, all) = (0, [about["pid"].clone(), about["grandchild"].clone(), json!(guard)]);
@@ -49,9 +48,8 @@ fn nothing_is_left_of_a_server_that_is_killed() {
         left = all.iter().filter(|id| lives(id)).count();
         left == 0
     });
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     // And it has kept no stream of the client's open.
-    while session.next(Duration::from_secs(5)).is_some() {}
+    while session.next(super::LONG).is_some() {}
     assert!(session.lines.recv_timeout(Duration::ZERO).is_err());
 }
 

@@ -3,12 +3,11 @@
 #![cfg(target_os = "linux")]
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
-use super::end::{End, SECOND, end, lives, pid, settle};
+use super::end::{End, end, listens, lives, pid, send, settle};
 use super::{Sandbox, Session, Streams, eventually};
 
 #[test]
@@ -42,13 +41,11 @@ fn a_client_that_reads_nothing_may_leave_as_well() {
             std::io::Write::write_all(&mut to, line.as_bytes()).unwrap();
         }
         settle(process.id());
-        let start = Instant::now();
         match how {
             End::Input => drop(to),
-            End::Signal(signal) => kill_process(pid(process.id()), signal).unwrap(),
+            End::Signal(signal) => send(process.id(), signal),
         }
         eventually("it ends", || process.try_wait().unwrap().is_some());
-        assert!(start.elapsed() < SECOND, "{how:?} took {:?}", start.elapsed());
     }
 }
 
@@ -60,7 +57,6 @@ fn a_closed_terminal_ends_it_unless_hangups_are_off() {
     }
     let mut session = Session::greeted(&sandbox);
     let about = session.wait_for_child();
-    session.notes(Duration::from_millis(300));
     end(session, End::Signal(Signal::HUP));
     eventually("both are gone", || !lives(&about["pid"]) && !lives(&about["grandchild"]));
 
@@ -72,7 +68,7 @@ fn a_closed_terminal_ends_it_unless_hangups_are_off() {
     }
     let mut session = Session::spawn(&mut shell, Streams::Pipes);
     session.greet();
-    std::thread::sleep(Duration::from_millis(50));
+    listens(session.process.id(), Signal::TERM);
     kill_process(pid(session.process.id()), Signal::HUP).unwrap();
     assert_eq!(session.ask("ping", json!({})), json!({}));
     session.close();

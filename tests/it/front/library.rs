@@ -100,7 +100,7 @@ fn refreshed_skills_are_told_of_and_can_be_read() {
     assert_eq!(session.next(super::LONG).unwrap()["method"], "notifications/subscriptions/acknowledged");
     let refreshed = session.call("refresh_skills", json!({}));
     assert_eq!(refreshed["structuredContent"]["added"], 1, "{refreshed}");
-    let notes = session.notes(Duration::from_millis(500));
+    let notes = session.told("notifications/resources/list_changed", Duration::from_millis(500));
     assert!(notes.iter().all(|note| note["method"] == "notifications/resources/list_changed"), "{notes:?}");
     let mut told: Vec<Option<u64>> =
         notes.iter().map(|note| note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].as_u64()).collect();

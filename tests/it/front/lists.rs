@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use super::{Sandbox, Session, Streams};
 
+const CHANGED: &str = "notifications/tools/list_changed";
+
 /// Longer than the debounce window of changes.
 const BURST: Duration = Duration::from_millis(600);
 
@@ -19,7 +21,7 @@ fn session_with(name: &str, variables: &[(&str, &str)]) -> (Sandbox, Session) {
 }
 
 fn changes(notes: &[Value]) -> usize {
-    notes.iter().filter(|note| note["method"] == "notifications/tools/list_changed").count()
+    notes.iter().filter(|note| note["method"] == CHANGED).count()
 }
 
 #[test]
@@ -116,7 +118,7 @@ fn a_client_that_never_describes_gets_whole_schemas() {
         &[("EVOKORE_TOOL_SCHEMA_MODE", "deferred"), ("EVOKORE_TOOL_SCHEMA_FALLBACK_MS", "300")],
     );
     session.listed();
-    let notes = session.notes(Duration::from_millis(900));
+    let notes = session.told(CHANGED, BURST);
     assert_eq!(changes(&notes), 1, "{notes:?}");
     assert!(session.said().contains("describe_tool"), "{}", session.said());
     let list = session.ask("tools/list", json!({}));
@@ -167,7 +169,7 @@ fn found_tools_join_the_list_with_one_notification_a_burst() {
         assert_eq!(found["matches"][0]["server"], "fs");
         assert_eq!(found["matches"][0]["listed"], true);
     }
-    assert_eq!(changes(&session.notes(BURST)), 1, "one for the burst");
+    assert_eq!(changes(&session.told(CHANGED, BURST)), 1, "one for the burst");
     let listed = session.listed();
     let added: Vec<&str> = listed.iter().map(String::as_str).filter(|name| name.starts_with("fs_")).collect();
     assert_eq!(added, ["fs_about", "fs_echo", "fs_huge"]);
@@ -205,7 +207,7 @@ fn the_legacy_mode_lists_everything() {
     assert!(session.listed().iter().any(|name| name == "fs_echo"));
     // The child says fifty times that its list has changed.
     session.call("fs_grow", json!({}));
-    let notes = session.notes(Duration::from_secs(1));
+    let notes = session.told(CHANGED, BURST);
     assert!((1..=2).contains(&changes(&notes)), "{notes:?}");
     assert!(session.listed().iter().any(|name| name == "fs_grown0"));
 }
@@ -225,7 +227,7 @@ fn a_slow_child_joins_with_one_notification() {
     assert!(super::text(&found).contains("Still starting: fs"), "{found}");
     std::fs::write(&gate, "").unwrap();
     session.wait_for_child();
-    assert_eq!(changes(&session.notes(BURST)), 1);
+    assert_eq!(changes(&session.told(CHANGED, BURST)), 1);
     assert!(session.listed().iter().any(|name| name == "fs_echo"));
 }
 

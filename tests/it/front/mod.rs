@@ -193,6 +193,15 @@ impl Session {
         std::mem::take(&mut self.notes)
     }
 
+    /// Waits for a message of this method; gives back what has come by then, and what comes until `patience` after it.
+    fn told(&mut self, method: &str, patience: Duration) -> Vec<Value> {
+        while !self.notes.iter().any(|note| note["method"] == method) {
+            let message = self.next(LONG).unwrap_or_else(|| panic!("no {method} in {:?}", self.notes));
+            self.notes.push(message);
+        }
+        self.notes(patience)
+    }
+
     /// Waits until a call to the test server behind `fs` is answered by it.
     fn wait_for_child(&mut self) -> Value {
         let about = self.call("fs_about", json!({}));

@@ -23,8 +23,16 @@ fn ids_that_rmcp_cannot_hold_are_answered_too() {
             Some(code) => assert!(line.contains(&format!("\"id\":{id},\"error\":{{\"code\":{code}")), "{line}"),
         }
     }
-    let (rest, took) = session.close();
-    assert!(rest.is_empty() && took.as_secs_f64() < 0.4, "nothing is taken for unanswered: {took:?}");
+    // What is taken for unanswered is waited for. On a loaded machine an end may take as long without that.
+    let took = (0..10).map(|_| {
+        let mut session = Session::start(&sandbox, Streams::Pipes);
+        session.raw("{\"jsonrpc\":\"2.0\",\"id\":-99999999999999999999,\"method\":\"no/such\"}\n");
+        session.next(LONG).unwrap();
+        let (rest, took) = session.close();
+        assert!(rest.is_empty(), "{rest:?}");
+        took
+    });
+    assert!(took.into_iter().any(|took| took < evokore::server::DRAIN));
 }
 
 #[test]

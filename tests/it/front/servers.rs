@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use super::{Sandbox, Session, eventually, modern, text};
 
+const CHANGED: &str = "notifications/tools/list_changed";
+
 /// Long enough for three interpreters to start on a busy machine.
 const WINDOW: Duration = Duration::from_millis(1500);
 
@@ -38,7 +40,7 @@ fn open(sandbox: &Sandbox, session: &mut Session, servers: &[&str]) {
 }
 
 fn changes(notes: &[Value]) -> usize {
-    notes.iter().filter(|note| note["method"] == "notifications/tools/list_changed").count()
+    notes.iter().filter(|note| note["method"] == CHANGED).count()
 }
 
 #[test]
@@ -82,7 +84,7 @@ fn servers_that_join_together_are_told_of_once() {
         let about = session.call(&format!("{server}_about"), json!({}));
         assert!(about["structuredContent"]["pid"].is_u64(), "{about}");
     }
-    assert_eq!(changes(&session.notes(WINDOW + Duration::from_millis(500))), 1);
+    assert_eq!(changes(&session.told(CHANGED, WINDOW)), 1);
 }
 
 #[test]
@@ -96,7 +98,7 @@ fn a_list_that_does_not_change_is_no_news() {
     assert_eq!(session.ask("tools/list", json!({})), before);
     // What one session activates is not another's, nor a modern request's.
     session.call("discover_tools", json!({"query": "github_echo", "limit": 1}));
-    assert_eq!(changes(&session.notes(Duration::from_millis(600))), 1);
+    assert_eq!(changes(&session.told(CHANGED, Duration::from_millis(600))), 1);
     assert!(session.listed().contains(&"github_echo".to_owned()));
     let modern_list = session.ask("tools/list", modern(json!({})));
     assert!(!modern_list.to_string().contains("github_echo"), "{modern_list}");
@@ -154,8 +156,7 @@ fn a_death_answers_every_caller_and_costs_the_other_servers_nothing() {
     }
     let echo = session.call("github_echo", json!({"still": "here"}));
     assert!(text(&echo).contains("here"), "{echo}");
-    let (_, took) = session.close();
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    session.close();
     #[cfg(target_os = "linux")]
     eventually("the dead child's child is gone", || !is_anyone_in(&sandbox.path("")));
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -34,9 +34,8 @@ fn a_line_may_come_in_pieces_and_lines_may_come_together() {
 fn a_client_that_only_comes_to_leave_is_let_go() {
     let sandbox = Sandbox::new("streams-empty");
     for streams in [Streams::Pipes, Streams::Sockets] {
-        let (rest, took) = Session::start(&sandbox, streams).close();
+        let (rest, _) = Session::start(&sandbox, streams).close();
         assert_eq!(rest, Vec::<Value>::new());
-        assert!(took < Duration::from_secs(3), "{took:?}");
     }
 }
 
@@ -78,7 +77,7 @@ fn a_call_under_way_at_the_end_has_time_to_finish() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_signal_ends_a_server_whose_client_does_not_read() {
-    use rustix::process::{Pid, Signal, kill_process};
+    use rustix::process::Signal;
 
     for signal in [Signal::TERM, Signal::INT] {
         let sandbox = Sandbox::new(&format!("streams-unread-{}", signal.as_raw()));
@@ -99,10 +98,13 @@ fn a_signal_ends_a_server_whose_client_does_not_read() {
             let now = written.load(std::sync::atomic::Ordering::Relaxed);
             std::mem::replace(&mut before, now) == now && now > 0
         });
-        let start = Instant::now();
-        kill_process(Pid::from_raw(i32::try_from(process.id()).unwrap()).unwrap(), signal).unwrap();
-        assert!(process.wait().unwrap().success());
-        assert!(start.elapsed() < Duration::from_secs(1), "{signal:?} took {:?}", start.elapsed());
+        super::end::send(process.id(), signal);
+        let mut status = None;
+        eventually("it ends", || {
+            status = process.try_wait().unwrap();
+            status.is_some()
+        });
+        assert!(status.is_some_and(|status| status.success()), "{signal:?}: {status:?}");
         writer.join().unwrap();
     }
 }

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 use super::{Sandbox, Session, eventually, modern};
 
+/// Longer than the debounce window of changes.
+const BURST: Duration = Duration::from_millis(600);
+
 const CHANGED: &str = "notifications/tools/list_changed";
 
 /// A session that lists every tool, and whose child joins when the file is written.
@@ -21,14 +24,13 @@ fn before_the_child(name: &str) -> Option<(Sandbox, Session)> {
     Some((sandbox, session))
 }
 
-/// Lets the child join, and gives back what the client is told.
-fn joined(sandbox: &Sandbox, session: &mut Session) -> Vec<Value> {
+/// Lets the child join.
+fn join(sandbox: &Sandbox, session: &mut Session) {
     sandbox.write("work/gate", "");
     eventually("the list has the child's tools", || {
         let list = session.ask("tools/list", modern(json!({})));
         list["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "fs_echo")
     });
-    session.notes(Duration::from_millis(600))
 }
 
 fn listen(session: &mut Session, wanted: Value) -> u64 {
@@ -50,7 +52,8 @@ fn each_hears_what_it_wanted_and_the_others_nothing() {
     let second = listen(&mut session, json!({"toolsListChanged": true, "resourcesListChanged": true}));
     listen(&mut session, json!({"resourcesListChanged": true}));
     listen(&mut session, json!({}));
-    let notes = joined(&sandbox, &mut session);
+    join(&sandbox, &mut session);
+    let notes = session.told(CHANGED, BURST);
     assert!(notes.iter().all(|note| note["method"] == CHANGED), "{notes:?}");
     let mut told: Vec<u64> = notes.iter().map(stream).collect();
     told.sort_unstable();
@@ -60,7 +63,8 @@ fn each_hears_what_it_wanted_and_the_others_nothing() {
 #[test]
 fn who_does_not_subscribe_hears_nothing() {
     let Some((sandbox, mut session)) = before_the_child("subscriptions-none") else { return };
-    assert_eq!(joined(&sandbox, &mut session), Vec::<Value>::new());
+    join(&sandbox, &mut session);
+    assert_eq!(session.notes(BURST), Vec::<Value>::new());
 }
 
 #[test]
@@ -68,7 +72,8 @@ fn a_cancelled_subscription_is_silent_and_its_id_is_free() {
     let Some((sandbox, mut session)) = before_the_child("subscriptions-cancelled") else { return };
     let id = listen(&mut session, json!({"toolsListChanged": true}));
     session.notify("notifications/cancelled", json!({ "requestId": id }));
-    let notes = joined(&sandbox, &mut session);
+    join(&sandbox, &mut session);
+    let notes = session.notes(BURST);
     assert!(!notes.iter().any(|note| note["method"] == CHANGED), "{notes:?}");
     session.last_id = id - 1;
     assert_eq!(listen(&mut session, json!({"toolsListChanged": true})), id);

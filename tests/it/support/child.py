@@ -26,6 +26,7 @@
                `seen` tells how often each method was asked, and with which parameters last
   modern       speaks nothing but 2026-07-28; has a tool `needs` that asks for a name as long as it has none, and for its
                argument `method` instead of a form if that is given
+  tool=NAME    has a tool of this name, which answers with its name and the habits; may come more than once
   secret=TEXT  nothing: a secret among the arguments
 
 Tool `about` tells about the process, `echo` gives its arguments back, `huge` as many megabytes as asked for.
@@ -90,6 +91,10 @@ def replay(method, params):
         return next((text.split(b"\t", 1)[1].rstrip(b"\n") for text in file if text.split(b"\t", 1)[0] == key), None)
 
 
+def named():
+    return sorted(text.split("=", 1)[1] for text in HABITS if text.startswith("tool="))
+
+
 def tools():
     library = ["publish", "seen", "touch"] if "library" in HABITS else []
     more = ["progress", "wait", "grow", "nap"] + GROWN if "more" in HABITS else []
@@ -97,7 +102,7 @@ def tools():
     more += ["log"] if "logs" in HABITS else []
     more += ["needs"] if "modern" in HABITS else []
     hints = {"annotations": {"readOnlyHint": True}} if "harmless" in HABITS else {}
-    names = ["about", "echo", "huge"] + library + more
+    names = ["about", "echo", "huge"] + library + more + named()
     return [{"name": name, "inputSchema": {"type": "object"}, **hints} for name in names]
 
 
@@ -189,6 +194,8 @@ def call(name, arguments, grandchild):
         return {"structuredContent": {"answer": ask(**arguments)}, "content": []}
     if name == "seen":
         return {"structuredContent": SEEN, "content": []}
+    if name in named():
+        return {"structuredContent": {"tool": name, "habits": sys.argv[1:]}, "content": []}
     if name == "huge":
         return {"content": [{"type": "text", "text": "h" * int(arguments["megabytes"] * 1e6)}]}
     return {"content": [{"type": "text", "text": json.dumps(arguments, ensure_ascii=False)}]}
