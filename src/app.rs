@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
+use bytes::Bytes;
 use evokore_catalog::lock::drift::Drift;
 use evokore_catalog::permission::Access;
 use evokore_catalog::server::OnDrift;
@@ -24,6 +25,7 @@ use crate::session::{Notify, Session, When};
 use crate::settings::Settings;
 use crate::skills::Library;
 use crate::state::approvals::Requests;
+use crate::tasks::Known;
 
 /// One per process.
 pub struct App {
@@ -35,6 +37,8 @@ pub struct App {
     pub states: States,
     /// How often child servers may be called.
     pub rate_limits: RateLimits,
+    /// Tasks that the client has been told of.
+    pub tasks: Arc<Known>,
     /// Large results that can be read on.
     pub results: Results,
     /// Calls without a session that are refused for a while.
@@ -58,6 +62,7 @@ impl App {
             approvals: Approvals::new(requests),
             states: States::default(),
             rate_limits: RateLimits::new(CATALOG.servers),
+            tasks: Arc::default(),
             results: Results::default(),
             cooldowns: Cooldowns::default(),
             skills,
@@ -254,6 +259,17 @@ impl ChildSink for App {
             App::updated(self, &offers::exposed(spec.id, uri));
             App::updated(self, uri);
         }
+    }
+
+    fn task(&self, id: String, params: Bytes) {
+        let Some(client) = ChildSink::client(self) else { return };
+        let known = self.tasks.clone();
+        // In turn: whoever waits for an answer that came before this one has been woken before, and sends it before.
+        tokio::spawn(async move {
+            if known.has(&id) {
+                client.tell("notifications/tasks/status", Some(&params));
+            }
+        });
     }
 }
 

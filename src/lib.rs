@@ -59,4 +59,5 @@ pub mod session;
 pub mod settings;
 pub mod skills;
 pub mod state;
+pub mod tasks;
 pub mod wire;

@@ -11,6 +11,7 @@
 //! client program did wrong is a JSON-RPC error.
 
 pub mod approval;
+pub(crate) mod bridge;
 pub mod cooldown;
 mod deferred;
 mod judged;
@@ -33,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::catalog::{CATALOG, NativeTool};
-use crate::child::{ChildCall, Client, Method, ProgressSender};
+use crate::child::{ChildCall, Client, Method, ProgressSender, Taker};
 use crate::listing::merged::ToolRef;
 use crate::native;
 use crate::results::{self, Limit, Page};
@@ -138,7 +139,7 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             let arguments = through::object(request.arguments)?;
             Ok(native::call(tool, &arguments, ctx).await.into_outcome())
         }
-        Route::Proxied { server, original, access, repeatable } => {
+        Route::Proxied { server, original, access, repeatable, needs_task } => {
             let judged = Judged::of(&ctx.app, server, request.name);
             let (token, arguments) = approval::take_token(request.arguments);
             let arguments =
@@ -179,6 +180,7 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 progress: ctx.progress.clone(),
                 client: ctx.client.clone(),
                 caller,
+                taker: taker(ctx, request.others, needs_task),
                 repeatable,
                 still: judged.still(&ctx.app, request.name),
                 cancelled: ctx.cancelled.clone(),
@@ -204,6 +206,19 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             Ok(expected(ctx, request.name, |it| it.explained(request.name, arguments.as_deref(), &reply))
                 .unwrap_or(reply))
         }
+    }
+}
+
+/// Who can do with a task in place of the result of a call; `needed` says that the tool gives nothing else.
+fn taker(ctx: &CallContext, others: Option<&RawValue>, needed: bool) -> Taker {
+    let asks = |others: &RawValue| {
+        Members::parse(others.get()).is_ok_and(|it| it.last("task").is_some_and(|task| task.get().starts_with('{')))
+    };
+    match ctx.era {
+        Era::Handshake if others.is_some_and(asks) => Taker::Handshake,
+        _ if needed => Taker::Us,
+        Era::Modern if ctx.client.as_ref().is_some_and(|client| client.takes_tasks()) => Taker::Modern,
+        _ => Taker::Nobody,
     }
 }
 

@@ -9,13 +9,13 @@ use serde_json::value::RawValue;
 use tokio::time::{sleep, timeout};
 
 use super::outcome::Outcome;
-use super::{CallContext, Era};
-use crate::child::{ChildCall, ChildError, ChildReply, Client, Question, Topic};
+use super::{CallContext, Era, bridge};
+use crate::child::{ChildCall, ChildError, ChildReply, Client, Question, Taker, Topic};
 
 /// A call is made so many times at most.
-const MAX_ROUNDS: usize = 8;
+pub(super) const MAX_ROUNDS: usize = 8;
 /// Requests of one answer.
-const MAX_REQUESTS: usize = 16;
+pub(super) const MAX_REQUESTS: usize = 16;
 /// For the answer to one request.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Before a call is made again that needs time, and not an answer.
@@ -34,7 +34,15 @@ pub(super) async fn call(
     for _ in 0..MAX_ROUNDS {
         let needs = match ctx.app.children().call(server, call.clone()).await? {
             ChildReply::Result(bytes) => return Ok(Outcome::Result(bytes)),
+            // It has done nothing yet, and does not know that we can see a task to its end.
+            ChildReply::Error(bytes)
+                if matches!(call.taker, Taker::Nobody | Taker::Handshake) && bridge::is_undeclared(&bytes) =>
+            {
+                call.taker = Taker::Us;
+                continue;
+            }
             ChildReply::Error(bytes) => return Ok(Outcome::RawError(bytes)),
+            ChildReply::Task(bytes) => return bridge::made(ctx, server, &call, bytes).await,
             ChildReply::InputRequired(bytes) => bytes,
         };
         let client = match (ctx.era, &ctx.client) {
@@ -66,24 +74,29 @@ async fn answers(client: &dyn Client, needs: &[u8]) -> Result<Vec<(&'static str,
         Some(requests) => Members::parse(requests.get()).map_err(|_| malformed())?.unique(),
         None => Members::default(),
     };
-    if requests.0.len() > MAX_REQUESTS {
-        return Err(format!("it asks for {} things at once", requests.0.len()));
-    }
     let mut next = Vec::new();
     if requests.0.is_empty() {
         sleep(PAUSE).await;
     } else {
-        let mut responses = Vec::new();
-        for (key, request) in &requests.0 {
-            responses.push((key.clone(), answer(client, request).await?));
-        }
-        let responses = Members(responses.iter().map(|(key, raw)| (key.clone(), &**raw)).collect());
-        next.push(("inputResponses", RawValue::from_string(responses.to_json()).map_err(|_| malformed())?));
+        next.push(("inputResponses", responses(client, &requests).await?));
     }
     if let Some(state) = needs.last("requestState") {
         next.push(("requestState", state.to_owned()));
     }
     Ok(next)
+}
+
+/// Asks the client each of `requests`; its answers, under the same keys.
+pub(super) async fn responses(client: &dyn Client, requests: &Members<'_>) -> Result<Box<RawValue>, String> {
+    if requests.0.len() > MAX_REQUESTS {
+        return Err(format!("it asks for {} things at once", requests.0.len()));
+    }
+    let mut responses = Vec::new();
+    for (key, request) in &requests.0 {
+        responses.push((key.clone(), answer(client, request).await?));
+    }
+    let responses = Members(responses.iter().map(|(key, raw)| (key.clone(), &**raw)).collect());
+    RawValue::from_string(responses.to_json()).map_err(|error| error.to_string())
 }
 
 /// Asks the client one thing.
@@ -103,7 +116,7 @@ async fn answer(client: &dyn Client, request: &RawValue) -> Result<Box<RawValue>
     let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
     match reply {
         ChildReply::Result(result) => RawValue::from_string(text(&result)).map_err(|error| error.to_string()),
-        ChildReply::Error(error) | ChildReply::InputRequired(error) => {
+        ChildReply::Error(error) | ChildReply::InputRequired(error) | ChildReply::Task(error) => {
             let error: serde_json::Value = serde_json::from_slice(&error).unwrap_or_default();
             Err(error["message"].as_str().unwrap_or("the client refuses").to_owned())
         }

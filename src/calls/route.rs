@@ -9,7 +9,7 @@ use super::outcome::Outcome;
 use crate::app::App;
 use crate::catalog::{CATALOG, NativeTool};
 use crate::child::ChildError;
-use crate::listing::merged::{Merged, ToolRef};
+use crate::listing::merged::{Merged, ToolRef, needs_task};
 use crate::listing::projection;
 use evokore_catalog::suggest;
 
@@ -28,6 +28,8 @@ pub enum Route {
         access: Access,
         /// The running server itself says that a second call does no harm.
         repeatable: bool,
+        /// The tool is called as a task or not at all (2025-11-25, `execution.taskSupport`).
+        needs_task: bool,
     },
 }
 
@@ -84,7 +86,8 @@ fn lookup(app: &App, merged: &Merged, name: &str) -> Option<Result<Route, Outcom
         ToolRef::Compiled(_, entry) => match entry.source {
             Source::Native(index) => Route::Native(NativeTool::from_index(index)?),
             Source::Proxied { server, original } => {
-                Route::Proxied { server, original: original.to_owned(), access, repeatable: false }
+                let needs_task = tool.described().is_some_and(needs_task);
+                Route::Proxied { server, original: original.to_owned(), access, repeatable: false, needs_task }
             }
         },
         ToolRef::Live(server, _, tool) => Route::Proxied {
@@ -92,6 +95,7 @@ fn lookup(app: &App, merged: &Merged, name: &str) -> Option<Result<Route, Outcom
             original: tool.original.to_string(),
             access,
             repeatable: is_repeatable(tool.annotations),
+            needs_task: tool.needs_task,
         },
     }))
 }

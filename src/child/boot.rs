@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use evokore_catalog::server::{Boot, ServerSpec};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::call::{ChildCall, ChildReply};
+use super::call::{ChildCall, ChildReply, Method};
 use super::client::Client;
 use super::error::ChildError;
 use super::launch::{Launcher, Processes};
@@ -45,6 +46,9 @@ pub trait ChildSink: Send + Sync {
     }
     /// The contents of one of its resources have changed.
     fn updated(&self, _server: u16, _uri: &str) {}
+    /// Something has become of a task: its id as clients know it, and the parameters of `notifications/tasks/status`
+    /// with that id in them.
+    fn task(&self, _id: String, _params: Bytes) {}
 }
 
 /// The child servers of the process. A cheap handle; when the last one is dropped, the children are stopped.
@@ -121,6 +125,25 @@ impl Children {
     /// Why it is not.
     pub async fn ready(&self, server: u16) -> Result<(), ChildError> {
         self.server(server)?.connection().await.map(drop)
+    }
+
+    /// Whether server `server` is up and speaks 2026-07-28; `None` while it is not up.
+    pub fn speaks_modern(&self, server: u16) -> Option<bool> {
+        match self.server(server).ok()?.phase() {
+            Phase::Up(connection) => Some(connection.speaks_modern()),
+            _ => None,
+        }
+    }
+
+    /// Whether server `server` is up and lists its tasks.
+    pub fn lists_tasks(&self, server: u16) -> bool {
+        let phase = self.server(server).map(Server::phase);
+        matches!(phase, Ok(Phase::Up(connection)) if connection.offers().lacks(Method::ListTasks).is_none())
+    }
+
+    /// How long a call to server `server` may take.
+    pub fn longest_call(&self, server: u16) -> Duration {
+        self.server(server).map_or(Duration::ZERO, Server::longest_call)
     }
 
     /// Waits until the lists besides tools of server `server` are known, if it is up or comes up: not for one that has

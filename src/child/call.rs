@@ -33,6 +33,16 @@ pub enum Method {
     GetPrompt,
     /// `completion/complete`.
     Complete,
+    /// `tasks/get`.
+    GetTask,
+    /// `tasks/result`, of the handshake era.
+    TaskResult,
+    /// `tasks/list`, of the handshake era.
+    ListTasks,
+    /// `tasks/update`, of 2026-07-28.
+    UpdateTask,
+    /// `tasks/cancel`.
+    CancelTask,
 }
 
 impl Method {
@@ -45,8 +55,53 @@ impl Method {
             Method::Unsubscribe => "resources/unsubscribe",
             Method::GetPrompt => "prompts/get",
             Method::Complete => "completion/complete",
+            Method::GetTask => "tasks/get",
+            Method::TaskResult => "tasks/result",
+            Method::ListTasks => "tasks/list",
+            Method::UpdateTask => "tasks/update",
+            Method::CancelTask => "tasks/cancel",
         }
     }
+
+    /// The method of this name.
+    pub fn of(name: &str) -> Option<Method> {
+        const ALL: [Method; 11] = [
+            Method::CallTool,
+            Method::ReadResource,
+            Method::Subscribe,
+            Method::Unsubscribe,
+            Method::GetPrompt,
+            Method::Complete,
+            Method::GetTask,
+            Method::TaskResult,
+            Method::ListTasks,
+            Method::UpdateTask,
+            Method::CancelTask,
+        ];
+        ALL.into_iter().find(|method| method.name() == name)
+    }
+
+    /// Whether it asks after a task that there is already.
+    pub fn is_about_tasks(self) -> bool {
+        matches!(
+            self,
+            Method::GetTask | Method::TaskResult | Method::ListTasks | Method::UpdateTask | Method::CancelTask
+        )
+    }
+}
+
+/// Who can do with a task in place of the result of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Taker {
+    /// Nobody: the child is not told that it might make one.
+    #[default]
+    Nobody,
+    /// A client of the handshake era, which has asked for one with the member `task` of `params`.
+    Handshake,
+    /// A client of 2026-07-28, which has declared the extension.
+    Modern,
+    /// We, who see it to its end for a client that cannot.
+    Us,
 }
 
 /// One request of a client for a child server, as bytes; a `tools/call` unless it says otherwise.
@@ -69,6 +124,8 @@ pub struct ChildCall {
     pub client: Option<Arc<dyn Client>>,
     /// Whose call it is.
     pub caller: Caller,
+    /// Who can do with a task in place of the result.
+    pub taker: Taker,
     /// A second time does no harm: it may be made again if the server dies of it.
     pub repeatable: bool,
     /// What must still hold when the call is sent, if it may have changed while the call waited.
@@ -105,6 +162,8 @@ pub enum ChildReply {
     Result(Bytes),
     /// The `result` member of a child of 2026-07-28 that needs to know more (basic/patterns/mrtr).
     InputRequired(Bytes),
+    /// The `result` member of a `tools/call` that the child has made a task of.
+    Task(Bytes),
     /// The `error` member.
     Error(Bytes),
 }

@@ -11,6 +11,7 @@ use super::error::ChildError;
 use super::idle::Idle;
 use super::queue::{Caller, Full, MAX_WAITING, Place};
 use super::server::Server;
+use super::task;
 
 /// A call that is made once more waits at most so long for its server to be back.
 const REPEAT_WAIT: Duration = Duration::from_secs(5);
@@ -26,14 +27,23 @@ impl Server {
             biased;
             // Looked at first: a call that was given up while it waited is not to reach the child.
             () = call.cancelled.cancelled() => return Err(ChildError::Cancelled { id: self.spec.id }),
-            entered = self.place_and_connection(call.caller) => entered?,
+            entered = self.place_and_connection(&call) => entered?,
         };
         self.check(&call)?;
+        let patience = self.patience(&call);
+        // What is needed of it to know which task the answer is about.
+        let about =
+            self.idle.as_ref().map(|idle| (idle, ChildCall { arguments: None, progress: None, ..call.clone() }));
         // What has been told of the first time must not be told again: progress only grows.
         let again = call.repeatable.then(|| ChildCall { progress: None, ..call.clone() });
-        let mut outcome = connection.call(call, self.patience()).await;
+        let mut outcome = connection.call(call, patience).await;
         if let Some(again) = again {
             outcome = self.once_more(again, &connection, outcome).await;
+        }
+        if let (Some((idle, call)), Ok(reply)) = (about, &outcome)
+            && let Some((id, lasting)) = task::seen(&call, reply)
+        {
+            idle.hold(id, lasting);
         }
         self.capped(outcome)
     }
@@ -46,10 +56,15 @@ impl Server {
         }
     }
 
-    async fn place_and_connection(&self, caller: Caller) -> Result<(Place, Connection), ChildError> {
-        let place = match self.queue.try_enter() {
-            Some(place) => place,
-            None => self.wait_for_place(caller).await?,
+    async fn place_and_connection(&self, call: &ChildCall) -> Result<(Option<Place>, Connection), ChildError> {
+        // Who asks after a task waits for nobody, nor does anybody wait for who waits for its result.
+        let place = if call.method.is_about_tasks() {
+            None
+        } else {
+            match self.queue.try_enter() {
+                Some(place) => Some(place),
+                None => Some(self.wait_for_place(call.caller).await?),
+            }
         };
         Ok((place, self.connection().await?))
     }
@@ -92,7 +107,8 @@ impl Server {
             next = next => {
                 if let Some(connection) = next {
                     self.check(&call)?;
-                    return connection.call(call, self.patience()).await;
+                    let patience = self.patience(&call);
+                    return connection.call(call, patience).await;
                 }
             }
         }

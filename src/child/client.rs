@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::call::ChildReply;
 use super::logging::Level;
+use super::task;
 use evokore_catalog::members::Members;
 
 /// JSON-RPC: the other side does not know the method.
@@ -20,9 +21,6 @@ pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 pub(super) const INVALID_PARAMS: i64 = -32602;
 /// JSON-RPC: it did not work out.
 pub(super) const INTERNAL_ERROR: i64 = -32603;
-
-/// The extension whose messages are not passed on.
-const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// What a client can be asked for (client § Elicitation, Sampling, Roots).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +79,11 @@ pub trait Client: fmt::Debug + Send + Sync {
     /// What it offers, as children are told.
     fn capabilities(&self) -> Arc<Capabilities>;
 
+    /// Whether a call of it may be answered by a task of 2026-07-28.
+    fn takes_tasks(&self) -> bool {
+        false
+    }
+
     /// Why it cannot be asked this: the answer for the child. `None`: it can.
     fn refusal(&self, question: &Question) -> Option<ChildReply> {
         self.capabilities().refusal(question)
@@ -116,12 +119,16 @@ pub struct News {
 
 /// What a client offers to its servers, as the JSON object that it declared, reduced to what evokore passes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Capabilities(Box<str>);
+pub struct Capabilities {
+    json: Box<str>,
+    /// It declared the extension for tasks. That is not part of the object, since it concerns calls alone.
+    tasks: bool,
+}
 
 impl Default for Capabilities {
     /// Nothing.
     fn default() -> Capabilities {
-        Capabilities("{}".into())
+        Capabilities { json: "{}".into(), tasks: false }
     }
 }
 
@@ -133,9 +140,11 @@ impl Capabilities {
         kept.0.retain(|(key, value)| {
             matches!(&**key, "elicitation" | "sampling" | "roots" | "extensions") && value.get().starts_with('{')
         });
+        let mut tasks = false;
         let extensions = kept.take("extensions").map(|extensions| {
             let mut extensions = Members::parse(extensions.get()).unwrap_or_default();
-            extensions.0.retain(|(key, _)| key != TASKS);
+            tasks = extensions.last(task::EXTENSION).is_some_and(|settings| settings.get().starts_with('{'));
+            extensions.0.retain(|(key, _)| key != task::EXTENSION);
             extensions.to_json()
         });
         let mut json = kept.to_json();
@@ -144,12 +153,29 @@ impl Capabilities {
             let comma = if json.len() > 1 { "," } else { "" };
             json.push_str(&format!("{comma}\"extensions\":{extensions}}}"));
         }
-        Capabilities(json.into())
+        Capabilities { json: json.into(), tasks }
     }
 
     /// The JSON object.
     pub fn as_json(&self) -> &str {
-        &self.0
+        &self.json
+    }
+
+    /// Whether the client declared the extension for tasks.
+    pub fn has_tasks(&self) -> bool {
+        self.tasks
+    }
+
+    /// The JSON object with the extension for tasks, whether the client declared it or not.
+    pub fn with_tasks(&self) -> String {
+        let declared = Members::parse(&self.json).unwrap_or_default();
+        let members = |object: &str| object[1..object.len().saturating_sub(1)].trim().to_owned();
+        let join = |rest: String, last: String| if rest.is_empty() { last } else { format!("{rest},{last}") };
+        let extensions = declared.get("extensions").map(|extensions| members(extensions.get())).unwrap_or_default();
+        let extensions = join(extensions, format!("\"{}\":{{}}", task::EXTENSION));
+        let mut others = declared;
+        others.0.retain(|(key, _)| key != "extensions");
+        format!("{{{}}}", join(members(&others.to_json()), format!("\"extensions\":{{{extensions}}}")))
     }
 
     /// Whether a change of the roots is told.
@@ -163,12 +189,12 @@ impl Capabilities {
             #[serde(rename = "listChanged")]
             list_changed: bool,
         }
-        serde_json::from_str::<Declared>(&self.0).is_ok_and(|declared| declared.roots.list_changed)
+        serde_json::from_str::<Declared>(&self.json).is_ok_and(|declared| declared.roots.list_changed)
     }
 
     /// The answer to a question that these capabilities do not cover.
     pub fn refusal(&self, question: &Question) -> Option<ChildReply> {
-        let declared = Members::parse(&self.0).unwrap_or_default();
+        let declared = Members::parse(&self.json).unwrap_or_default();
         let Some(capability) = declared.get(question.topic.capability()) else {
             return Some(missing(question.topic.method()));
         };
@@ -226,7 +252,12 @@ mod tests {
             ),
             (r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#, "{}"),
         ] {
-            assert_eq!(Capabilities::of(declared).as_json(), kept, "{declared}");
+            let capabilities = Capabilities::of(declared);
+            assert_eq!(capabilities.as_json(), kept, "{declared}");
+            assert_eq!(capabilities.has_tasks(), declared.contains(task::EXTENSION));
+            let mut expected: serde_json::Value = serde_json::from_str(kept).unwrap();
+            expected["extensions"][task::EXTENSION] = json!({});
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&capabilities.with_tasks()).unwrap(), expected);
         }
         assert!(Capabilities::of(r#"{"roots":{"listChanged":true}}"#).tells_roots());
         assert!(!Capabilities::of(r#"{"roots":{}}"#).tells_roots());

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::boot::ChildSink;
-use super::call::{ChildCall, ChildReply, Method, ProgressSender};
+use super::call::{ChildCall, ChildReply, Method, ProgressSender, Taker};
 use super::changes::Changes;
 use super::client::Client;
 use super::error::{ChildError, quoted};
@@ -29,6 +29,7 @@ use super::offers::Offers;
 use super::pending::{Answer, Pending};
 use super::questions::Questions;
 use super::stats::Stats;
+use super::task;
 
 /// Requests that may wait for one child.
 const MAX_PENDING: usize = 1024;
@@ -66,6 +67,8 @@ pub(super) struct Shared {
     modern: AtomicBool,
     /// Log messages that are passed on.
     logs: Budget,
+    /// News of tasks that are passed on.
+    pub(super) task_news: Budget,
     /// What the child asks its clients.
     pub(super) questions: Questions,
     /// What it has besides tools, once it has said so.
@@ -130,7 +133,11 @@ impl Connection {
         }
         let is_modern = self.shared.is_modern();
         if is_modern {
-            call.meta = Some(modern::meta(self.shared.id, call.meta.as_deref(), call.client.as_deref()).into());
+            let tasks = call.method.is_about_tasks() || matches!(call.taker, Taker::Modern | Taker::Us);
+            let meta = modern::meta(self.shared.id, call.meta.as_deref(), call.client.as_deref(), tasks);
+            call.meta = Some(meta.into());
+        } else if call.method == Method::CallTool && call.taker == Taker::Us {
+            call.others = Some(task::wished_for(call.others.as_deref()));
         }
         let reply = self.make(&call, patience).await;
         #[cfg(feature = "http")]
@@ -138,7 +145,17 @@ impl Connection {
             true => self.make(&call, patience).await,
             false => reply,
         };
-        if is_modern { reply.map(modern::sorted) } else { reply }
+        if call.method.is_about_tasks()
+            && let Ok(reply) = &reply
+            && let Some((task, None)) = task::seen(&call, reply)
+        {
+            self.shared.pending.task_is_over(&task);
+        }
+        match call.method {
+            _ if is_modern => reply.map(modern::sorted),
+            Method::CallTool => reply.map(task::sorted),
+            _ => reply,
+        }
     }
 
     /// Hands a call to the child as it is.
@@ -175,14 +192,14 @@ impl Connection {
             may_cancel,
         };
         let modern = self.shared.is_modern().then(|| {
-            let meta = modern::meta(self.shared.id, None, self.client().as_deref());
+            let meta = modern::meta(self.shared.id, None, self.client().as_deref(), false);
             let rest =
                 frames::members(Some(params.as_bytes())).map(|rest| format!(",{}", String::from_utf8_lossy(rest)));
             format!("{{\"_meta\":{meta}{}}}", rest.unwrap_or_default())
         });
         let params = modern.as_deref().unwrap_or(params);
         match self.exchange(request, |id| frames::request(id, method, params)).await {
-            Ok(ChildReply::Result(bytes) | ChildReply::InputRequired(bytes)) => Ok(bytes),
+            Ok(ChildReply::Result(bytes) | ChildReply::InputRequired(bytes) | ChildReply::Task(bytes)) => Ok(bytes),
             Ok(ChildReply::Error(bytes)) => Err(refused(self.shared.id, method, &bytes)),
             // What allows a call more time does not allow it to us.
             Err(ChildError::TimedOut { id, after, .. }) => {
@@ -190,6 +207,11 @@ impl Connection {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether requests are those of 2026-07-28.
+    pub(super) fn speaks_modern(&self) -> bool {
+        self.shared.is_modern()
     }
 
     /// Whether requests are those of 2026-07-28 from now on.
@@ -337,6 +359,7 @@ impl Shared {
             sink,
             modern: AtomicBool::new(false),
             logs: Budget::default(),
+            task_news: Budget::default(),
             questions: Questions::default(),
             offers: OnceLock::new(),
             changes: Changes::default(),

@@ -81,7 +81,9 @@ pub(super) fn cancelled(id: u64, reason: &str) -> Bytes {
 /// The answer to the child's request `id` (raw JSON).
 pub(super) fn reply(id: &[u8], reply: &ChildReply) -> Bytes {
     let (member, value): (&[u8], _) = match reply {
-        ChildReply::Result(result) | ChildReply::InputRequired(result) => (b",\"result\":", result),
+        ChildReply::Result(result) | ChildReply::InputRequired(result) | ChildReply::Task(result) => {
+            (b",\"result\":", result)
+        }
         ChildReply::Error(error) => (b",\"error\":", error),
     };
     let mut out = BytesMut::with_capacity(48 + id.len() + value.len());

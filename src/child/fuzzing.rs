@@ -20,7 +20,11 @@ pub(crate) fn message(line: &[u8]) {
     };
     let _ = message::read(&line, |message| match message {
         Message::Answer {
-            reply: ChildReply::Result(bytes) | ChildReply::InputRequired(bytes) | ChildReply::Error(bytes),
+            reply:
+                ChildReply::Result(bytes)
+                | ChildReply::InputRequired(bytes)
+                | ChildReply::Task(bytes)
+                | ChildReply::Error(bytes),
             ..
         } => passes(&bytes),
         Message::Request { id, .. } => passes(&id),

@@ -13,6 +13,7 @@ use super::error::{ChildError, Size};
 use super::message::{self, Message};
 use super::questions;
 use super::salvage::{self, Head};
+use super::task::{self, Told};
 use crate::wire::lines::{Line, Lines};
 use evokore_catalog::members::Members;
 
@@ -129,31 +130,44 @@ fn dispatch(shared: &Arc<Shared>, message: Message) {
             None if method == "ping" => questions::answer(shared, &id, &ChildReply::Result(Bytes::from_static(b"{}"))),
             None => questions::answer(shared, &id, &missing(&method)),
         },
-        Message::Notification { method, params } => match (method.as_str(), params) {
-            ("notifications/tools/list_changed", _) => shared.changes.tools.mark(),
-            ("notifications/resources/list_changed", _) => shared.changes.resources.mark(),
-            ("notifications/prompts/list_changed", _) => shared.changes.prompts.mark(),
-            ("notifications/resources/updated", Some(params)) => shared.changes.updates.read(&params),
-            ("notifications/progress", Some(params)) => {
-                let known = token(&params).is_some_and(|id| shared.pending.progress(id, params));
-                if !known {
-                    shared.stats.stray();
-                }
-            }
-            ("notifications/cancelled", Some(params)) => {
-                if let Some(id) = member(&params, "requestId") {
-                    shared.questions.withdraw(id.as_bytes());
-                }
-            }
-            ("notifications/elicitation/complete", Some(params)) => {
-                if let Some(client) = shared.sink.client() {
-                    client.tell("notifications/elicitation/complete", Some(&params));
-                }
-            }
-            ("notifications/message", Some(params)) => shared.log(&params),
-            _ => {}
-        },
+        Message::Notification { method, params } => notification(shared, &method, params),
         Message::Stray => shared.stats.stray(),
+    }
+}
+
+fn notification(shared: &Arc<Shared>, method: &str, params: Option<Bytes>) {
+    let params = params.map(|params| task::related_outward(shared.id, params));
+    match (method, params) {
+        ("notifications/tools/list_changed", _) => shared.changes.tools.mark(),
+        ("notifications/resources/list_changed", _) => shared.changes.resources.mark(),
+        ("notifications/prompts/list_changed", _) => shared.changes.prompts.mark(),
+        ("notifications/resources/updated", Some(params)) => shared.changes.updates.read(&params),
+        ("notifications/progress", Some(params)) => {
+            let known = token(&params).is_some_and(|id| shared.pending.progress(id, params));
+            if !known {
+                shared.stats.stray();
+            }
+        }
+        ("notifications/cancelled", Some(params)) => {
+            if let Some(id) = member(&params, "requestId") {
+                shared.questions.withdraw(id.as_bytes());
+            }
+        }
+        ("notifications/elicitation/complete", Some(params)) => {
+            if let Some(client) = shared.sink.client() {
+                client.tell("notifications/elicitation/complete", Some(&params));
+            }
+        }
+        ("notifications/message", Some(params)) => shared.log(&params),
+        ("notifications/tasks/status", Some(params)) if shared.task_news.take(params.len()) => {
+            if let Some(told) = std::str::from_utf8(&params).ok().and_then(|text| Told::read(text, false)) {
+                if told.status.is_final() {
+                    shared.pending.task_is_over(&told.id);
+                }
+                shared.sink.task(task::exposed(shared.id, &told.id), task::outward(shared.id, params, task::ID));
+            }
+        }
+        _ => {}
     }
 }
 

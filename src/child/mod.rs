@@ -16,6 +16,7 @@
 //! remote      servers that are there already; http: the same connection over HTTP
 //! handshake   initialize and the lists, modern what takes its place in 2026-07-28; tools reads a list leniently
 //! memory      which of the two a child knows, from start to start
+//! task        ids of tasks as clients know them, and what their answers tell
 //! offers      what a child has besides tools: its lists, followed; changes: what it says to have changed
 //! ```
 //!
@@ -63,10 +64,11 @@ mod stats;
 mod status;
 mod stderr;
 mod supervisor;
+pub mod task;
 mod tools;
 
 pub use boot::{ChildSink, Children};
-pub use call::{ChildCall, ChildReply, Method, ProgressSender, Still};
+pub use call::{ChildCall, ChildReply, Method, ProgressSender, Still, Taker};
 pub use client::{Answering, Capabilities, Client, News, Question, Topic};
 pub use connection::{Connection, Patience};
 pub use error::{ChildError, Size};

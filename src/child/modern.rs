@@ -1,5 +1,6 @@
 //! Children that speak nothing but 2026-07-28: no handshake, every request says who asks and what the client offers.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -100,8 +101,9 @@ async fn subscribe(connection: Connection, filter: String) {
     }
 }
 
-/// The `_meta` of a request to such a child: `meta` and what the revision requires.
-pub(super) fn meta(id: &str, meta: Option<&[u8]>, client: Option<&dyn Client>) -> String {
+/// The `_meta` of a request to such a child: `meta` and what the revision requires; `tasks` tells that the answer may be
+/// a task.
+pub(super) fn meta(id: &str, meta: Option<&[u8]>, client: Option<&dyn Client>, tasks: bool) -> String {
     let offers = client.map(Client::capabilities).unwrap_or_default();
     let info = json!({"name": format!("evokore-proxy-{id}"), "version": env!("CARGO_PKG_VERSION")});
     let level = client
@@ -115,7 +117,7 @@ pub(super) fn meta(id: &str, meta: Option<&[u8]>, client: Option<&dyn Client>) -
         ),
         VERSION,
         info,
-        offers.as_json(),
+        if tasks { offers.with_tasks().into() } else { Cow::Borrowed(offers.as_json()) },
         level.unwrap_or_default(),
         rest.unwrap_or_default(),
     )
@@ -129,6 +131,7 @@ pub(super) fn sorted(reply: ChildReply) -> ChildReply {
     };
     match members.last("resultType").map(|kind| kind.get()) {
         Some("\"input_required\"") => ChildReply::InputRequired(bytes),
+        Some("\"task\"") => ChildReply::Task(bytes),
         Some("\"complete\"") => {
             members.0.retain(|(key, _)| key != "resultType");
             ChildReply::Result(Bytes::from(members.to_json()))
@@ -175,7 +178,7 @@ mod tests {
         for (given, expected) in [
             (result(r#"{"resultType":"complete","z":1.10}"#), result(r#"{"z":1.10}"#)),
             (result(r#"{"z": 1}"#), result(r#"{"z": 1}"#)),
-            (result(r#"{"resultType":"task"}"#), result(r#"{"resultType":"task"}"#)),
+            (result(r#"{"resultType":"task"}"#), ChildReply::Task(Bytes::from_static(br#"{"resultType":"task"}"#))),
             (
                 result(r#"{"resultType":"input_required"}"#),
                 ChildReply::InputRequired(Bytes::from_static(br#"{"resultType":"input_required"}"#)),
@@ -187,9 +190,12 @@ mod tests {
 
     #[test]
     fn a_request_says_who_asks() {
-        let value: Value = serde_json::from_str(&meta("fs", Some(br#"{"a": 1.5}"#), None)).unwrap();
+        let value: Value = serde_json::from_str(&meta("fs", Some(br#"{"a": 1.5}"#), None, false)).unwrap();
         assert_eq!(value["io.modelcontextprotocol/clientCapabilities"], json!({}));
         assert_eq!(value["io.modelcontextprotocol/protocolVersion"], VERSION);
         assert_eq!(value["a"], 1.5);
+        let value: Value = serde_json::from_str(&meta("fs", None, None, true)).unwrap();
+        let declared = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+        assert_eq!(value["io.modelcontextprotocol/clientCapabilities"], declared);
     }
 }

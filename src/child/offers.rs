@@ -22,6 +22,8 @@ pub(super) struct Offers {
     pub(super) subscriptions: bool,
     pub(super) prompts: bool,
     pub(super) completions: bool,
+    /// It lists its tasks.
+    pub(super) task_list: bool,
 }
 
 impl Offers {
@@ -33,6 +35,7 @@ impl Offers {
             subscriptions: capabilities["resources"]["subscribe"] == true,
             prompts: capabilities["prompts"].is_object(),
             completions: capabilities["completions"].is_object(),
+            task_list: capabilities["tasks"]["list"].is_object(),
         }
     }
 
@@ -44,6 +47,9 @@ impl Offers {
             Method::Subscribe | Method::Unsubscribe => (self.subscriptions, "subscriptions"),
             Method::GetPrompt => (self.prompts, "prompts"),
             Method::Complete => (self.completions, "completions"),
+            Method::ListTasks => (self.task_list, "a list of tasks"),
+            // Who has made a task is asked after it, whatever it declared.
+            Method::GetTask | Method::TaskResult | Method::UpdateTask | Method::CancelTask => (true, "tasks"),
         };
         (!has).then_some(what)
     }
@@ -178,15 +184,16 @@ mod tests {
     fn what_is_declared_decides() {
         let offers = |capabilities: Value| {
             let offers = Offers::read(&capabilities);
-            [Method::ReadResource, Method::Subscribe, Method::GetPrompt, Method::Complete]
+            [Method::ReadResource, Method::Subscribe, Method::GetPrompt, Method::Complete, Method::ListTasks]
                 .map(|method| offers.lacks(method).is_none())
         };
         for (capabilities, expected) in [
-            (json!({}), [false; 4]),
-            (json!(null), [false; 4]),
-            (json!({"resources": {}, "prompts": {"listChanged": false}}), [true, false, true, false]),
-            (json!({"resources": {"subscribe": true}, "completions": {}}), [true, true, false, true]),
-            (json!({"resources": true, "prompts": null, "completions": []}), [false; 4]),
+            (json!({}), [false; 5]),
+            (json!(null), [false; 5]),
+            (json!({"resources": {}, "prompts": {"listChanged": false}}), [true, false, true, false, false]),
+            (json!({"resources": {"subscribe": true}, "completions": {}}), [true, true, false, true, false]),
+            (json!({"tasks": {"list": {}}}), [false, false, false, false, true]),
+            (json!({"resources": true, "prompts": null, "completions": [], "tasks": {}}), [false; 5]),
         ] {
             assert_eq!(offers(capabilities.clone()), expected, "{capabilities}");
         }

@@ -1,6 +1,6 @@
 //! Requests that wait for a child's answer, by our own ids. Bounded; the first answer counts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -11,6 +11,10 @@ use tokio::time::Instant;
 use super::call::{ChildReply, ProgressSender};
 use super::client::Client;
 use super::error::ChildError;
+use super::task;
+
+/// Answered calls whose progress goes on, since they have become tasks; of more, the oldest are not followed any further.
+const MAX_TASKS: usize = 64;
 
 /// What a request ends with.
 pub(super) type Answer = Result<ChildReply, ChildError>;
@@ -27,6 +31,8 @@ pub(super) struct Pending {
 struct Table {
     last: u64,
     entries: HashMap<u64, Entry>,
+    /// The calls that have become tasks, oldest first.
+    tasks: VecDeque<Followed>,
     /// Why no further request is accepted.
     closed: Option<ChildError>,
 }
@@ -39,6 +45,15 @@ struct Entry {
     client: Option<Arc<dyn Client>>,
     /// When the request was made or its last progress came.
     active: Instant,
+}
+
+/// A call that is answered, and reports progress as long as its task works (2025-11-25, Task Progress Notifications).
+#[derive(Debug)]
+struct Followed {
+    id: u64,
+    /// The child's own id.
+    task: String,
+    progress: ProgressSender,
 }
 
 impl Pending {
@@ -72,9 +87,23 @@ impl Pending {
 
     /// Ends request `id`. False if nobody waits for it (any more).
     pub(super) fn finish(&self, id: u64, answer: Answer) -> bool {
-        let Some(entry) = self.table().entries.remove(&id) else { return false };
+        let Some(mut entry) = self.table().entries.remove(&id) else { return false };
+        if let (Some(progress), Ok(ChildReply::Result(result))) = (entry.progress.take(), &answer)
+            && let Some(task) = task::made_of(result)
+        {
+            let tasks = &mut self.table().tasks;
+            if tasks.len() >= MAX_TASKS {
+                tasks.pop_front();
+            }
+            tasks.push_back(Followed { id, task, progress });
+        }
         // The caller may just have given up; then the answer is late, too.
         entry.answer.send(answer).is_ok()
+    }
+
+    /// A task is over: there is no progress of it any more.
+    pub(super) fn task_is_over(&self, task: &str) {
+        self.table().tasks.retain(|followed| followed.task != task);
     }
 
     /// Takes request `id` out without an answer. False if it had ended.
@@ -85,7 +114,10 @@ impl Pending {
     /// The child is at work on request `id`: notes the time and passes the raw parameters on.
     pub(super) fn progress(&self, id: u64, params: Bytes) -> bool {
         let mut table = self.table();
-        let Some(entry) = table.entries.get_mut(&id) else { return false };
+        let Some(entry) = table.entries.get_mut(&id) else {
+            let followed = table.tasks.iter().find(|followed| followed.id == id);
+            return followed.is_some_and(|followed| followed.progress.try_send(params).is_ok());
+        };
         entry.active = Instant::now();
         if let Some(progress) = &entry.progress
             && let Err(TrySendError::Closed(_)) = progress.try_send(params)
@@ -127,7 +159,11 @@ impl Pending {
 
     /// Ends every request with `error`.
     pub(super) fn fail_all(&self, error: &ChildError) {
-        let entries = std::mem::take(&mut self.table().entries);
+        let entries = {
+            let mut table = self.table();
+            table.tasks.clear();
+            std::mem::take(&mut table.entries)
+        };
         for entry in entries.into_values() {
             let _ = entry.answer.send(Err(error.clone()));
         }

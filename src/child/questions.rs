@@ -14,6 +14,7 @@ use super::client::{INTERNAL_ERROR, Question, Topic, error, missing, silent};
 use super::connection::Shared;
 use super::frames;
 use super::pending::Pending;
+use super::task;
 
 /// Questions that one child may have open.
 const MAX_OPEN: usize = 32;
@@ -21,6 +22,8 @@ const MAX_OPEN: usize = 32;
 const ROOTS: Duration = Duration::from_secs(5);
 /// For a question that belongs to no call. The others may take as long as their call.
 const UNBIDDEN: Duration = Duration::from_secs(300);
+/// For one that belongs to a task, which goes on when the calls of its time have long ended.
+const OF_A_TASK: Duration = Duration::from_secs(3600);
 
 /// The open questions of one connection. Its lock is never held across an await.
 #[derive(Debug, Default)]
@@ -97,9 +100,10 @@ impl Questions {
 /// Deals with request `id` of the child: asks the client of the newest call, without a call that of the process, and
 /// answers the child. Returns at once. The handshake era does not say which call a request is for.
 pub(super) fn ask(shared: &Arc<Shared>, id: Bytes, topic: Topic, params: Option<Bytes>) {
-    let question = Question { topic, params };
+    let is_of_task = params.as_deref().is_some_and(task::is_related);
+    let question = Question { topic, params: params.map(|params| task::related_outward(shared.id, params)) };
     let (client, call) = match shared.pending.newest_call() {
-        Some((client, call)) => (Some(client), Some(call)),
+        Some((client, call)) => (Some(client), (!is_of_task).then_some(call)),
         None => (shared.sink.client(), None),
     };
     let Some(client) = client else { return answer(shared, &id, &missing(topic.method())) };
@@ -110,12 +114,21 @@ pub(super) fn ask(shared: &Arc<Shared>, id: Bytes, topic: Topic, params: Option<
         let message = format!("{MAX_OPEN} requests are open, or one with this id is");
         return answer(shared, &id, &error(INTERNAL_ERROR, &message));
     };
+    let limit = match (topic, call) {
+        (Topic::Roots, _) => Some(ROOTS),
+        (_, Some(_)) => None,
+        (_, None) => Some(if is_of_task { OF_A_TASK } else { UNBIDDEN }),
+    };
     let shared = shared.clone();
     tokio::spawn(async move {
         let reply = tokio::select! {
             biased;
             () = stop.cancelled() => error(INTERNAL_ERROR, "the call that this is for has ended"),
-            reply = patiently(topic, call.is_some(), client.ask(question)) => reply,
+            reply = patiently(limit, client.ask(question)) => reply,
+        };
+        let reply = match reply {
+            ChildReply::Result(result) => ChildReply::Result(task::related_inward(shared.id, result)),
+            reply => reply,
         };
         // What the child has taken back gets no answer.
         if shared.questions.remove(&id).is_some() {
@@ -125,13 +138,11 @@ pub(super) fn ask(shared: &Arc<Shared>, id: Bytes, topic: Topic, params: Option<
     });
 }
 
-async fn patiently(topic: Topic, has_call: bool, answer: impl Future<Output = ChildReply>) -> ChildReply {
-    let limit = match topic {
-        Topic::Roots => ROOTS,
-        _ if has_call => return answer.await,
-        _ => UNBIDDEN,
-    };
-    timeout(limit, answer).await.unwrap_or_else(|_| silent(limit))
+async fn patiently(limit: Option<Duration>, answer: impl Future<Output = ChildReply>) -> ChildReply {
+    match limit {
+        Some(limit) => timeout(limit, answer).await.unwrap_or_else(|_| silent(limit)),
+        None => answer.await,
+    }
 }
 
 /// Answers at once. The reader never waits for the writer: a child that floods us with requests and does not read loses

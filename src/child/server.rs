@@ -8,7 +8,7 @@ use evokore_catalog::server::{Boot, ServerSpec};
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout_at};
 
-use super::call::ChildReply;
+use super::call::{ChildCall, ChildReply, Method, Taker};
 use super::connection::{Connection, Patience};
 use super::error::{ChildError, Size};
 use super::idle::Idle;
@@ -146,8 +146,19 @@ impl Server {
     }
 
     /// How long a call may take.
-    pub(super) fn patience(&self) -> Patience {
-        Patience { idle: self.call_timeout, total: self.call_timeout * TOTAL_FACTOR }
+    pub(super) fn patience(&self, call: &ChildCall) -> Patience {
+        let total = self.longest_call();
+        match (call.method, call.taker) {
+            // It is silent as long as the task works, and the client can give it up.
+            (Method::TaskResult, Taker::Us) => Patience { idle: total, total },
+            (Method::TaskResult, _) => Patience { idle: LONGEST_LIMIT, total: LONGEST_LIMIT },
+            _ => Patience { idle: self.call_timeout, total },
+        }
+    }
+
+    /// How long a call may take that shows life all the time.
+    pub(super) fn longest_call(&self) -> Duration {
+        self.call_timeout * TOTAL_FACTOR
     }
 
     /// Bytes that one message may have.
@@ -159,9 +170,12 @@ impl Server {
     pub(super) fn capped(&self, outcome: Result<ChildReply, ChildError>) -> Result<ChildReply, ChildError> {
         let (id, limit) = (self.spec.id, self.max_result as u64);
         match outcome {
-            Ok(ChildReply::Result(bytes) | ChildReply::InputRequired(bytes) | ChildReply::Error(bytes))
-                if bytes.len() as u64 > limit =>
-            {
+            Ok(
+                ChildReply::Result(bytes)
+                | ChildReply::InputRequired(bytes)
+                | ChildReply::Task(bytes)
+                | ChildReply::Error(bytes),
+            ) if bytes.len() as u64 > limit => {
                 Err(ChildError::TooLarge { id, size: Size::Whole(bytes.len() as u64), limit })
             }
             Err(ChildError::TooLarge { size, .. }) => Err(ChildError::TooLarge { id, size, limit }),

@@ -17,7 +17,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::drift::Judgement;
-use super::merged::{LiveServer, LiveTool};
+use super::merged::{LiveServer, LiveTool, needs_task};
 use crate::catalog::{CATALOG, TOOL_BY_NAME};
 use crate::child::{ChildTool, SkippedTool, Taken};
 use crate::log;
@@ -84,6 +84,7 @@ fn render_tool(id: &str, tool: &ChildTool, drift: Drift, is_dangerous: bool) -> 
         accesses: accesses(&exposed),
         drift,
         is_dangerous,
+        needs_task: needs_task(full.as_bytes()),
         described: full.clone().into(),
         full: full.into(),
         deferred: deferred.into(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use evokore_catalog::lock::drift::Drift;
+use evokore_catalog::members::Members;
 use evokore_catalog::permission::Accesses;
 use evokore_catalog::search::Segment;
 use evokore_catalog::tool::{Annotations, Source, ToolEntry};
@@ -47,6 +48,21 @@ pub struct LiveTool {
     pub deferred: Bytes,
     /// Complete definition for `describe_tool`.
     pub described: Bytes,
+    /// See [`needs_task`].
+    pub needs_task: bool,
+}
+
+/// Whether a definition says that the tool can only be called as a task (2025-11-25, `execution.taskSupport`).
+pub fn needs_task(definition: &[u8]) -> bool {
+    if memchr::memmem::find(definition, b"taskSupport").is_none() {
+        return false;
+    }
+    let read = || {
+        let members = Members::parse(std::str::from_utf8(definition).ok()?).ok()?;
+        let execution = Members::parse(members.last("execution")?.get()).ok()?;
+        serde_json::from_str::<String>(execution.last("taskSupport")?.get()).ok()
+    };
+    read().as_deref() == Some("required")
 }
 
 /// A tool of the merged catalog.

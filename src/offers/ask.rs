@@ -14,13 +14,14 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
-use super::{access, address};
+use super::address;
+use super::request::{Request, Target, failure, is_there, send, text, with_text};
 use crate::app::App;
 use crate::calls::outcome::{INVALID_PARAMS, Outcome};
 use crate::calls::{CallContext, Era};
 use crate::catalog::CATALOG;
-use crate::child::{ChildCall, ChildError, ChildReply, Method};
-use crate::wire::envelope::{INTERNAL_ERROR, METHOD_NOT_FOUND};
+use crate::child::{ChildError, ChildReply, Method};
+use crate::wire::envelope::METHOD_NOT_FOUND;
 use crate::{prompts, resources, results};
 
 /// What is not found is looked for again when the servers that are starting have listed theirs, at most so long.
@@ -30,20 +31,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// [`INVALID_PARAMS`] for it.
 const RESOURCE_NOT_FOUND: i64 = -32002;
 
-/// A request about what there is besides tools, as the bytes that came.
-#[derive(Debug)]
-pub struct Request<'a> {
-    /// What is asked; not `tools/call`.
-    pub method: Method,
-    /// The members of `params`, `_meta` apart.
-    pub params: Members<'a>,
-    /// The `_meta` member for a child.
-    pub meta: Option<&'a RawValue>,
-}
-
-/// A resource of a child: the server, and its own URI.
-pub type Target = (u16, String);
-
 /// Answers one request. Always answers.
 pub async fn ask(ctx: &CallContext, request: Request<'_>) -> Outcome {
     let answer = async {
@@ -52,7 +39,7 @@ pub async fn ask(ctx: &CallContext, request: Request<'_>) -> Outcome {
             Method::Complete => complete(ctx, request).await,
             Method::Subscribe => subscribe(ctx, &request).await,
             Method::Unsubscribe => unsubscribe(ctx, &request).await,
-            Method::ReadResource | Method::CallTool => read(ctx, request).await,
+            _ => read(ctx, request).await,
         }
     };
     tokio::select! {
@@ -226,43 +213,11 @@ async fn locate_prompt(ctx: &CallContext, asked: &str) -> Result<Option<Target>,
     Ok(find())
 }
 
-/// Whether a server is up, or comes up, and may be known of.
-async fn is_there(app: &App, server: u16) -> Result<bool, Outcome> {
-    if app.offered().shelf(server).is_open {
-        return Ok(true);
-    }
-    if !access::may_open(&app.settings, server) {
-        return Ok(false);
-    }
-    let children = app.started_children().await;
-    children.ready(server).await.map_err(|error| failure(&error.to_string()))?;
-    Ok(app.offered().shelf(server).is_open)
-}
-
-async fn send(
-    ctx: &CallContext,
-    server: u16,
-    method: Method,
-    params: String,
-    meta: Option<&RawValue>,
-) -> Result<ChildReply, ChildError> {
-    let call = ChildCall {
-        method,
-        others: Some(params.into()),
-        meta: meta.map(|meta| Bytes::copy_from_slice(meta.get().as_bytes())),
-        caller: ctx.session.as_ref().map(|session| session.id()),
-        client: ctx.client.clone(),
-        progress: ctx.progress.clone(),
-        cancelled: ctx.cancelled.clone(),
-        ..ChildCall::default()
-    };
-    ctx.app.started_children().await.call(server, call).await
-}
-
 /// A reply as the client of this era reads it.
 fn outcome(ctx: &CallContext, reply: Result<ChildReply, ChildError>) -> Outcome {
     match reply {
         Ok(ChildReply::Result(bytes)) => Outcome::Result(bytes),
+        Ok(ChildReply::Task(_)) => failure("the server answers with a task, which only a tool call can become"),
         // Who speaks that revision answers by asking again.
         Ok(ChildReply::InputRequired(bytes)) => match ctx.era {
             Era::Handshake => {
@@ -328,27 +283,8 @@ fn readdress(result: &[u8], own: &str, asked: &str) -> Option<String> {
     Some(members.to_json())
 }
 
-fn text(members: &Members<'_>, key: &str) -> Result<String, Outcome> {
-    let text = members.last(key).and_then(|raw| serde_json::from_str(raw.get()).ok());
-    text.ok_or_else(|| Outcome::invalid_params(format!("`params.{key}` must be a text")))
-}
-
-/// The members as an object, with another text under `key`.
-fn with_text(members: Members<'_>, key: &str, text: &str) -> String {
-    let Ok(text) = RawValue::from_string(Value::from(text).to_string()) else { return members.to_json() };
-    let mut members = members;
-    for (_, value) in members.0.iter_mut().filter(|(name, _)| name == key) {
-        *value = &text;
-    }
-    members.to_json()
-}
-
 fn result(value: &Value) -> Outcome {
     Outcome::Result(value.to_string().into())
-}
-
-fn failure(message: &str) -> Outcome {
-    Outcome::Error { code: INTERNAL_ERROR, message: message.to_owned() }
 }
 
 fn no_method(method: &str) -> Outcome {

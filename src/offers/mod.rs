@@ -6,6 +6,7 @@
 //! access     whether the active role may know of a server's
 //! offered    all of them, one immutable value
 //! list       the three lists
+//! request    a request on its way to a child
 //! ask        reading, subscribing, prompts, completion
 //! ```
 
@@ -15,15 +16,17 @@ mod ask;
 mod list;
 mod offered;
 mod render;
+mod request;
 
 use std::sync::Arc;
 
 pub use access::is_open;
 pub use address::exposed;
-pub use ask::{Request, Target, ask, unwatch, watch};
+pub use ask::{ask, unwatch, watch};
 pub use list::{List, list};
 pub use offered::{Offered, Shelf};
 pub use render::Entry;
+pub use request::{Request, Target, failure, is_there, send, text, with_text};
 
 use crate::catalog::CATALOG;
 use crate::child::ChildEntry;

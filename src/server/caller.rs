@@ -31,6 +31,10 @@ impl Client for Caller {
         self.offers.clone()
     }
 
+    fn takes_tasks(&self) -> bool {
+        self.offers.has_tasks()
+    }
+
     /// The revision knows no requests to clients.
     fn refusal(&self, question: &Question) -> Option<ChildReply> {
         let message = format!("a client of 2026-07-28 takes no requests, so no {}", question.topic.method());

@@ -1,5 +1,5 @@
-//! The loop over the client's lines: what each is, and who answers it. What concerns tools, resources and
-//! prompts is answered here on bytes; everything else goes to rmcp.
+//! The loop over the client's lines: what each is, and who answers it. What concerns tools, resources,
+//! prompts and tasks is answered here on bytes; everything else goes to rmcp.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use super::peer::Peer;
 use super::tool_call::Call;
 use crate::app::App;
 use crate::calls::outcome::INVALID_PARAMS;
-use crate::calls::{CallContext, Era};
-use crate::child::{ChildReply, Client, Level, Status};
+use crate::calls::{CallContext, Era, bridge};
+use crate::child::{ChildReply, Client, Level, Method, Status};
 use crate::listing::list::{self, ListRequest};
 use crate::offers;
 use crate::session::Session;
@@ -133,14 +133,12 @@ impl Front {
             "tools/list" => self.list(request).await,
             "tools/call" => self.call(Call::read(request), request).await,
             "resources/list" | "resources/templates/list" | "prompts/list" => self.list_offers(method, request).await,
-            "resources/subscribe" | "resources/unsubscribe" if era == Era::Modern => {
+            "resources/subscribe" | "resources/unsubscribe" | "tasks/result" | "tasks/list" if era == Era::Modern => {
                 self.error(Some(id), METHOD_NOT_FOUND, &format!("revision 2026-07-28 has no `{method}`")).await;
             }
-            "resources/read"
-            | "resources/subscribe"
-            | "resources/unsubscribe"
-            | "prompts/get"
-            | "completion/complete" => self.call(Call::read_ask(method, request), request).await,
+            "tasks/update" if era == Era::Handshake => {
+                self.error(Some(id), METHOD_NOT_FOUND, "only revision 2026-07-28 has `tasks/update`").await;
+            }
             "ping" if era == Era::Handshake => self.out.send(Frame::result(id, ["{}".into()])).await,
             "initialize" => self.initialize(id, params).await,
             "server/discover" if era == Era::Modern => {
@@ -161,7 +159,13 @@ impl Front {
             "logging/setLevel" if era == Era::Modern => {
                 self.error(Some(id), METHOD_NOT_FOUND, "revision 2026-07-28 has no `logging/setLevel`").await;
             }
-            _ => self.ask_rmcp(id, method, line).await,
+            "subscriptions/listen" if names_tasks(request.params) && !meta.capabilities().has_tasks() => {
+                self.out.send(Frame::raw_error(id, bridge::undeclared())).await;
+            }
+            _ => match Method::of(method) {
+                Some(method) => self.call(Call::read_ask(method, request), request).await,
+                None => self.ask_rmcp(id, method, line).await,
+            },
         }
     }
 
@@ -312,6 +316,12 @@ fn without_mark(line: &[u8]) -> &[u8] {
 
 fn is_booting(app: &App) -> bool {
     app.server_status().iter().any(|server| server.status == Status::Booting) || app.children().are_listing()
+}
+
+/// Whether a subscription asks for news of tasks.
+fn names_tasks(params: Option<&Members<'_>>) -> bool {
+    let filter = params.and_then(|params| Members::parse(params.last("notifications")?.get()).ok());
+    filter.is_some_and(|filter| filter.last("taskIds").is_some_and(|ids| ids.get() != "null"))
 }
 
 fn level(params: Option<&Members<'_>>) -> Option<Level> {

@@ -12,11 +12,16 @@ use evokore_catalog::members::Members;
 /// Name that clients see in `serverInfo`.
 const NAME: &str = "evokore";
 
-/// What this server offers, as JSON. [`super::handler::Handler`] has the same as rmcp's type; a test compares them.
+/// What this server offers, as the members of a JSON object. [`super::handler::Handler`] has the same as rmcp's type; a
+/// test compares them.
 const CAPABILITIES: &str = concat!(
-    r#"{"logging":{},"completions":{},"prompts":{"listChanged":true},"#,
-    r#""resources":{"subscribe":true,"listChanged":true},"tools":{"listChanged":true}}"#
+    r#""logging":{},"completions":{},"prompts":{"listChanged":true},"#,
+    r#""resources":{"subscribe":true,"listChanged":true},"tools":{"listChanged":true}"#
 );
+/// What is added for 2025-11-25, and what for 2026-07-28. Whether a server has tasks is not known yet, and what is known
+/// may change: each tool of the list says for itself whether it can be called as one, or its answer does.
+const TASKS: &str = r#","tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}"#;
+const TASKS_EXTENSION: &str = r#","extensions":{"io.modelcontextprotocol/tasks":{}}"#;
 
 /// The `result` of `initialize`, and what rmcp is told about the client. A version that is not spoken is answered with
 /// the newest that has a handshake (lifecycle, Version Negotiation).
@@ -31,8 +36,9 @@ pub(super) fn initialize(params: Option<&RawValue>) -> Result<(String, Client), 
         members.last("protocolVersion").and_then(|raw| serde_json::from_str(raw.get()).ok()).ok_or(NEEDED)?;
     let spoken = SUPPORTED.iter().copied().filter(|version| *version != MODERN).find(|version| *version == asked);
     let version = spoken.unwrap_or(LATEST_HANDSHAKE);
+    let tasks = if version == LATEST_HANDSHAKE { TASKS } else { "" };
     let result = format!(
-        r#"{{"protocolVersion":"{version}","capabilities":{CAPABILITIES},"serverInfo":{},"instructions":{}}}"#,
+        r#"{{"protocolVersion":"{version}","capabilities":{{{CAPABILITIES}{tasks}}},"serverInfo":{},"instructions":{}}}"#,
         server_info(),
         instructions()
     );
@@ -43,11 +49,12 @@ pub(super) fn initialize(params: Option<&RawValue>) -> Result<(String, Client), 
 pub(super) fn discover() -> String {
     format!(
         concat!(
-            r#"{{"resultType":"complete","supportedVersions":{},"capabilities":{},"instructions":{},"#,
+            r#"{{"resultType":"complete","supportedVersions":{},"capabilities":{{{}{}}},"instructions":{},"#,
             r#""ttlMs":3600000,"cacheScope":"public","_meta":{{"io.modelcontextprotocol/serverInfo":{}}}}}"#
         ),
         json!(SUPPORTED),
         CAPABILITIES,
+        TASKS_EXTENSION,
         instructions(),
         server_info()
     )
@@ -93,6 +100,9 @@ mod tests {
         let result: Value = serde_json::from_str(&result).unwrap();
         assert_eq!(result["instructions"], INSTRUCTIONS);
         assert_eq!(result["serverInfo"]["version"], env!("CARGO_PKG_VERSION"));
+        let tasks = json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}});
+        let is_latest = result["protocolVersion"] == LATEST_HANDSHAKE;
+        assert_eq!(result["capabilities"].get("tasks"), is_latest.then_some(&tasks));
         Ok(result["protocolVersion"].as_str().unwrap().to_owned())
     }
 
@@ -118,6 +128,7 @@ mod tests {
         let result: Value = serde_json::from_str(&discover()).unwrap();
         assert_eq!(result["supportedVersions"], json!(SUPPORTED));
         assert_eq!(result["resultType"], "complete");
+        assert_eq!(result["capabilities"]["extensions"], json!({"io.modelcontextprotocol/tasks": {}}));
     }
 
     #[test]
@@ -130,6 +141,6 @@ mod tests {
         assert_eq!(client.protocol_version.as_str(), LATEST_HANDSHAKE);
         assert_eq!(client.client_info.name, "n");
         let capabilities = serde_json::to_value(super::super::handler::capabilities()).unwrap();
-        assert_eq!(capabilities, serde_json::from_str::<Value>(CAPABILITIES).unwrap());
+        assert_eq!(capabilities, serde_json::from_str::<Value>(&format!("{{{CAPABILITIES}}}")).unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! One `tools/call`, or a request about resources and prompts: from its parameters to the frames of its progress and
+//! One `tools/call`, or a request about resources, prompts and tasks: from its parameters to the frames of its progress and
 //! its answer.
 
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use crate::calls::outcome::Outcome;
 use crate::calls::{self, CallContext, CallRequest, Era};
 use crate::child::Method;
 use crate::offers;
+use crate::tasks;
 use crate::wire::envelope::INTERNAL_ERROR;
 use crate::wire::frame::Frame;
 use crate::wire::outbox::Outbox;
@@ -43,17 +44,14 @@ impl Call {
         Ok(Call::of(request, What::Tool(Parameters::read(request.params)?)))
     }
 
-    /// Reads the parameters of a request about resources or prompts.
-    pub(super) fn read_ask(method: &str, request: Request<'_>) -> Result<Call, &'static str> {
+    /// Reads the parameters of a request about resources, prompts or tasks.
+    pub(super) fn read_ask(method: Method, request: Request<'_>) -> Result<Call, &'static str> {
         const NEEDED: &str = "`params` must be an object";
-        let method = match method {
-            "resources/read" => Method::ReadResource,
-            "resources/subscribe" => Method::Subscribe,
-            "resources/unsubscribe" => Method::Unsubscribe,
-            "prompts/get" => Method::GetPrompt,
-            _ => Method::Complete,
+        let mut params = match request.params {
+            Some(params) => params.clone().unique(),
+            None if method == Method::ListTasks => Members::default(),
+            None => return Err(NEEDED),
         };
-        let mut params = request.params.ok_or(NEEDED)?.clone().unique();
         params.0.retain(|(key, _)| key != "_meta");
         let params = RawValue::from_string(params.to_json()).map_err(|_| NEEDED)?;
         Ok(Call::of(request, What::Offer(method, params)))
@@ -94,14 +92,27 @@ impl Call {
             loop {
                 tokio::select! {
                     biased;
-                    Some(params) = next(&mut incoming), if incoming.is_some() => self.progress(out, &params).await,
+                    Some((params, token)) = next(&mut incoming, self.token.as_deref()) => {
+                        progress(out, token, &params).await;
+                    }
                     outcome = &mut call => break outcome,
                 }
             }
         };
-        if let Some(incoming) = &mut incoming {
+        let is_wanted = !ctx.cancelled.is_cancelled();
+        drop(ctx);
+        if let (Some(mut incoming), Some(token)) = (incoming, &self.token) {
             while let Ok(params) = incoming.try_recv() {
-                self.progress(out, &params).await;
+                progress(out, token, &params).await;
+            }
+            // Somebody goes on sending: the call has become a task, which the token outlives.
+            if is_wanted && !incoming.is_closed() {
+                let (out, token) = (out.clone(), token.clone());
+                tokio::spawn(async move {
+                    while let Some(params) = incoming.recv().await {
+                        progress(&out, &token, &params).await;
+                    }
+                });
             }
         }
         outcome
@@ -116,7 +127,8 @@ impl Call {
             }
             What::Offer(method, params) => {
                 let params = Members::parse(params.get()).unwrap_or_default();
-                offers::ask(ctx, offers::Request { method: *method, params, meta }).await
+                let request = offers::Request { method: *method, params, meta };
+                if method.is_about_tasks() { tasks::ask(ctx, request).await } else { offers::ask(ctx, request).await }
             }
         }
     }
@@ -137,22 +149,25 @@ impl Call {
             _ => "",
         }
     }
+}
 
-    /// Sends one progress message under the client's token, type and all.
-    async fn progress(&self, out: &Outbox, params: &[u8]) {
-        let text = std::str::from_utf8(params).unwrap_or("{}");
-        if let (Ok(mut members), Some(token)) = (Members::parse(text), &self.token) {
-            for (_, value) in members.0.iter_mut().filter(|(key, _)| key == "progressToken") {
-                *value = token;
-            }
-            out.send(Frame::notification("notifications/progress", Some(&members.to_json()))).await;
+/// Sends one progress message under the client's token, type and all.
+async fn progress(out: &Outbox, token: &RawValue, params: &[u8]) {
+    let text = std::str::from_utf8(params).unwrap_or("{}");
+    if let Ok(mut members) = Members::parse(text) {
+        for (_, value) in members.0.iter_mut().filter(|(key, _)| key == "progressToken") {
+            *value = token;
         }
+        out.send(Frame::notification("notifications/progress", Some(&members.to_json()))).await;
     }
 }
 
-async fn next(incoming: &mut Option<mpsc::Receiver<Bytes>>) -> Option<Bytes> {
-    match incoming {
-        Some(incoming) => incoming.recv().await,
+async fn next<'a>(
+    incoming: &mut Option<mpsc::Receiver<Bytes>>,
+    token: Option<&'a RawValue>,
+) -> Option<(Bytes, &'a RawValue)> {
+    match incoming.as_mut().zip(token) {
+        Some((incoming, token)) => Some((incoming.recv().await?, token)),
         None => None,
     }
 }

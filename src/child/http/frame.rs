@@ -41,7 +41,7 @@ pub(super) struct Head {
 pub(super) struct Echo {
     /// `Mcp-Method`.
     pub(super) method: HeaderValue,
-    /// `Mcp-Name`: the tool or prompt, or the resource's URI.
+    /// `Mcp-Name`: the tool or prompt, the resource's URI, or the task's id.
     pub(super) name: Option<HeaderValue>,
     /// `Mcp-Param-…`: arguments of a tool.
     pub(super) params: Vec<(HeaderName, HeaderValue)>,
@@ -50,6 +50,11 @@ pub(super) struct Echo {
 impl Head {
     pub(super) fn is_hello(&self) -> bool {
         self.method == "initialize"
+    }
+
+    /// Whether its answer may take as long as a task works: it holds no place that others need.
+    pub(super) fn is_patient(&self) -> bool {
+        self.method == "tasks/result"
     }
 
     /// Whether asking twice does no more than asking once. What a tool does is not known here.
@@ -69,6 +74,8 @@ impl Echo {
             uri: Option<&'a RawValue>,
             #[serde(borrow)]
             arguments: Option<&'a RawValue>,
+            #[serde(borrow, rename = "taskId")]
+            task: Option<&'a RawValue>,
             #[serde(rename = "_meta")]
             meta: Option<Meta>,
         }
@@ -82,6 +89,7 @@ impl Echo {
         let name = match method {
             "tools/call" | "prompts/get" => params.name,
             "resources/read" => params.uri,
+            "tasks/get" | "tasks/update" | "tasks/cancel" => params.task,
             _ => None,
         };
         let name = name.and_then(|name| serde_json::from_str::<String>(name.get()).ok());
@@ -166,6 +174,7 @@ mod tests {
             ("tools/call", r#""name":"=?base64?","#.to_owned(), Some("=?base64?")),
             ("tools/call", r#""name":"=?base64?=","#.to_owned(), Some("=?base64?PT9iYXNlNjQ/PQ==?=")),
             ("resources/read", r#""name":"n","uri":"a://b","#.to_owned(), Some("a://b")),
+            ("tasks/get", r#""taskId":"7","uri":"u","#.to_owned(), Some("7")),
         ] {
             let frame = frames::request(1, method, &format!("{{{params}{meta}}}"));
             let Frame::Request(Head { modern: Some(echo), .. }) = Frame::read(&frame, None) else {

@@ -116,8 +116,11 @@ impl Link {
     /// Posts a request and sees to it that it ends.
     async fn answer(self: Arc<Self>, head: Head, frame: Bytes) {
         let work = async {
-            // The semaphore is never closed.
-            let _slot = self.slots.acquire().await.ok();
+            let _slot = match head.is_patient() {
+                true => None,
+                // The semaphore is never closed.
+                false => self.slots.acquire().await.ok(),
+            };
             self.exchange(&head, &frame).await
         };
         tokio::select! {

@@ -100,7 +100,9 @@ impl Near {
             ChildReply::Result(bytes) => {
                 Ok(serde_json::from_slice::<Value>(&bytes).unwrap()["structuredContent"].clone())
             }
-            ChildReply::InputRequired(bytes) | ChildReply::Error(bytes) => panic!("{bytes:?}"),
+            ChildReply::InputRequired(bytes) | ChildReply::Task(bytes) | ChildReply::Error(bytes) => {
+                panic!("{bytes:?}")
+            }
         }
     }
 

@@ -20,3 +20,4 @@ mod repeat;
 mod results;
 mod scripted;
 mod sleep;
+mod tasks;

@@ -87,7 +87,9 @@ impl Real {
         let call = ChildCall { arguments: Some(Bytes::from(arguments.to_string())), ..to(tool) };
         match timeout(LONG, self.children.call(0, call)).await.expect("an answer")? {
             ChildReply::Result(bytes) => Ok(serde_json::from_slice(&bytes).expect("JSON")),
-            ChildReply::InputRequired(bytes) | ChildReply::Error(bytes) => panic!("{bytes:?}"),
+            ChildReply::InputRequired(bytes) | ChildReply::Task(bytes) | ChildReply::Error(bytes) => {
+                panic!("{bytes:?}")
+            }
         }
     }
 

@@ -210,7 +210,7 @@ fn results_errors_and_arguments_keep_their_bytes() {
         r#""result":{"resultType":"complete","content":[]}"#,
         r#""result":{ "content" : [ ] }"#,
         r#""result":{}"#,
-        r#""result":{"task":{"taskId":"7","ttl":6.0e4}}"#,
+        r#""result":{"task":{"taskId":7,"ttl":6.0e4}}"#,
         r#""error":{"code":-32050,"message":"no \u00e9","data":{"z":1.10,"a":[9007199254740993]},"more":0}"#,
         r#""error":{"message":"x","code":1}"#,
     ];

@@ -147,7 +147,7 @@ fn methods_of_neither_era_are_not_found_in_either() {
     let sandbox = Sandbox::new("lines-methods");
     let mut session = Session::start(&sandbox, Streams::Pipes);
     session.greet();
-    for method in ["no/such", "roots/list", "sampling/createMessage", "", "tasks/list"] {
+    for method in ["no/such", "roots/list", "sampling/createMessage", "", "tasks/nothing"] {
         let answer = session.answer(method, json!({"uri": "evokore://server/status"}));
         assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
         let answer = session.answer(method, super::modern(json!({"uri": "evokore://server/status"})));
@@ -158,6 +158,8 @@ fn methods_of_neither_era_are_not_found_in_either() {
     for (method, params) in [
         ("ping", json!({})),
         ("logging/setLevel", json!({"level": "info"})),
+        ("tasks/list", json!({})),
+        ("tasks/result", json!({"taskId": "fs:1"})),
         ("resources/subscribe", uri.clone()),
         ("resources/unsubscribe", uri),
     ] {

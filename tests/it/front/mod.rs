@@ -28,6 +28,7 @@ mod rounds;
 mod servers;
 mod streams;
 mod subscriptions;
+mod tasks;
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::os::fd::OwnedFd;

@@ -27,6 +27,7 @@
   modern       speaks nothing but 2026-07-28; has a tool `needs` that asks for a name as long as it has none, and for its
                argument `method` instead of a form if that is given
   tool=NAME    has a tool of this name, which answers with its name and the habits; may come more than once
+  tasks        has tools that become tasks, see tasks.py
   secret=TEXT  nothing: a secret among the arguments
 
 Tool `about` tells about the process, `echo` gives its arguments back, `huge` as many megabytes as asked for.
@@ -38,6 +39,9 @@ import signal
 import subprocess
 import sys
 import time
+
+sys.dont_write_bytecode = True
+from tasks import Tasks
 
 HABITS = set(sys.argv[1:])
 GROWN = []
@@ -101,15 +105,16 @@ def tools():
     more += ["ask"] if "asks" in HABITS else []
     more += ["log"] if "logs" in HABITS else []
     more += ["needs"] if "modern" in HABITS else []
+    tasks = TASKS.tools() if TASKS else []
     hints = {"annotations": {"readOnlyHint": True}} if "harmless" in HABITS else {}
     names = ["about", "echo", "huge"] + library + more + named()
-    return [{"name": name, "inputSchema": {"type": "object"}, **hints} for name in names]
+    return [{"name": name, "inputSchema": {"type": "object"}, **hints} for name in names] + tasks
 
 
 def capabilities():
     library = {"resources": {"subscribe": True}, "prompts": {"listChanged": False}, "completions": {}}
     library = {**(library if "library" in HABITS else {}), **({"logging": {}} if "logs" in HABITS else {})}
-    return {"tools": {"listChanged": True}, **library}
+    return {"tools": {"listChanged": True}, **library, **(TASKS.capabilities() if TASKS else {})}
 
 
 def library(method, params):
@@ -202,6 +207,7 @@ def call(name, arguments, grandchild):
 
 
 PREFIX = "io.modelcontextprotocol/"
+TASKS = Tasks(send, "modern" in HABITS) if "tasks" in HABITS else None
 
 
 def modern(message, method, params):
@@ -282,6 +288,8 @@ def main():
         method, params = message.get("method"), message.get("params", {})
         if method is None:
             CLIENT["answers"][message["id"]] = message
+            if TASKS:
+                TASKS.answered(message)
             continue
         members = replay(method, params)
         if "id" not in message:
@@ -298,6 +306,12 @@ def main():
         if said is not None:
             if said:
                 send({"jsonrpc": "2.0", "id": message["id"], **said})
+            continue
+        said = TASKS.answer(message["id"], method, params) if TASKS else None
+        if said is not None:
+            if said:
+                send({"jsonrpc": "2.0", "id": message["id"], **said})
+                TASKS.made(said.get("result", {}))
             continue
         if method == "initialize":
             CLIENT["capabilities"] = params["capabilities"]
