@@ -10,6 +10,7 @@ use tokio::sync::SetOnce;
 
 use crate::calls::approval::Approvals;
 use crate::calls::cooldown::Cooldowns;
+use crate::calls::park::Park;
 use crate::calls::rate_limit::RateLimits;
 use crate::calls::state::States;
 use crate::catalog::CATALOG;
@@ -35,6 +36,8 @@ pub struct App {
     pub approvals: Approvals,
     /// What clients keep between two rounds of a call.
     pub states: States,
+    /// Calls that go on when their client comes back.
+    pub park: Park,
     /// How often child servers may be called.
     pub rate_limits: RateLimits,
     /// Tasks that the client has been told of.
@@ -61,6 +64,7 @@ impl App {
             settings,
             approvals: Approvals::new(requests),
             states: States::default(),
+            park: Park::default(),
             rate_limits: RateLimits::new(CATALOG.servers),
             tasks: Arc::default(),
             results: Results::default(),

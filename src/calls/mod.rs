@@ -11,13 +11,15 @@
 //! client program did wrong is a JSON-RPC error.
 
 pub mod approval;
+mod asker;
 pub(crate) mod bridge;
 pub mod cooldown;
 mod deferred;
 mod judged;
 pub mod outcome;
+pub mod park;
 pub mod rate_limit;
-mod rounds;
+pub(crate) mod rounds;
 pub mod route;
 pub mod state;
 mod through;
@@ -34,16 +36,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::catalog::{CATALOG, NativeTool};
-use crate::child::{ChildCall, Client, Method, ProgressSender, Taker};
+use crate::child::{Caller, ChildCall, Client, Method, ProgressSender, Taker};
 use crate::listing::merged::ToolRef;
 use crate::native;
 use crate::results::{self, Limit, Page};
 use crate::session::Session;
+use cooldown::Cooldowns;
 use deferred::Expected;
 use judged::Judged;
 use outcome::Outcome;
 use route::Route;
-use state::{Bound, Opened};
+use state::{Approval, Bound, Opened};
 
 /// Which revision of the protocol a request speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,33 +147,37 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             let (token, arguments) = approval::take_token(request.arguments);
             let arguments =
                 arguments.map(|text| expected(ctx, request.name, |it| it.restore(&text)).map_or(text, Cow::Owned));
-            let bound =
-                Bound { server, tool: request.name, arguments: arguments.as_deref(), definition: judged.definition() };
+            if access == Access::Deny {
+                return Err(route::unknown(&ctx.app, request.name));
+            }
+            let caller = ctx.session.as_ref().map(|session| session.id());
+            let arguments = arguments.map(|arguments| Bytes::from(arguments.into_owned()));
+            let bound = Bound {
+                server,
+                what: request.name,
+                arguments: arguments.as_deref().and_then(|arguments| std::str::from_utf8(arguments).ok()),
+                definition: judged.definition(),
+                needs_approval: access == Access::RequireApproval,
+            };
             let opened = match ctx.era {
                 Era::Modern => ctx.app.states.open(bound, request.others)?,
                 Era::Handshake => Opened::default(),
             };
-            let consent = match access {
-                Access::Deny => return Err(route::unknown(&ctx.app, request.name)),
-                Access::Allow => None,
-                Access::RequireApproval if opened.is_approved => None,
-                Access::RequireApproval => {
-                    Some(ctx.app.approvals.check(bound, judged.reason(), token.as_deref()).await?)
+            let cooldowns = ctx.session.as_ref().map_or(&ctx.app.cooldowns, |session| session.cooldowns());
+            let resumed = match &opened.parked {
+                // It has passed the gates, and is under way.
+                Some(number) => Some(rounds::resume(ctx, number, opened.others.as_deref())?),
+                None => {
+                    let (token, reason) = (token.as_deref(), judged.reason());
+                    let gates = Gates { original: &original, caller, token, reason, cooldowns };
+                    gates.pass(ctx, bound, opened.approval).await?;
+                    None
                 }
             };
-            let caller = ctx.session.as_ref().map(|session| session.id());
-            let permit = ctx.app.rate_limits.take(server, &original, caller)?;
-            let cooldowns = ctx.session.as_ref().map_or(&ctx.app.cooldowns, |session| session.cooldowns());
-            cooldowns.check(request.name, arguments.as_deref())?;
-            permit.spend();
-            if let Some(consent) = consent {
-                consent.spend().await;
-            }
             if let Some(session) = &ctx.session {
                 session.touch(request.name);
             }
             let limit = ctx.app.settings.result_tokens(&CATALOG.servers[usize::from(server)], &original);
-            let arguments = arguments.map(|arguments| Bytes::from(arguments.into_owned()));
             let call = ChildCall {
                 method: Method::CallTool,
                 tool: original,
@@ -185,20 +192,14 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 still: judged.still(&ctx.app, request.name),
                 cancelled: ctx.cancelled.clone(),
             };
-            let seal = |needs: &[u8]| {
-                let arguments = arguments.as_deref().and_then(|arguments| std::str::from_utf8(arguments).ok());
-                let bound = Bound { server, tool: request.name, arguments, definition: judged.definition() };
-                ctx.app.states.seal(bound, access == Access::RequireApproval, needs)
-            };
-            let reply = match rounds::call(ctx, server, call, seal).await {
+            let reply = match rounds::call(ctx, server, call, resumed, bound).await {
                 Ok(Outcome::Result(bytes)) => Outcome::Result(previewed(&ctx.app, request.name, limit, bytes)),
                 Ok(outcome) => outcome,
                 // The text names the server.
                 Err(error) => {
                     let text = error.to_string();
                     if error.is_of_the_server() {
-                        let arguments = arguments.as_deref().and_then(|arguments| std::str::from_utf8(arguments).ok());
-                        cooldowns.note(server, request.name, arguments, &text, cooldown::after(server));
+                        cooldowns.note(server, request.name, bound.arguments, &text, cooldown::after(server));
                     }
                     return Ok(Outcome::error_text(&text));
                 }
@@ -219,6 +220,39 @@ fn taker(ctx: &CallContext, others: Option<&RawValue>, needed: bool) -> Taker {
         _ if needed => Taker::Us,
         Era::Modern if ctx.client.as_ref().is_some_and(|client| client.takes_tasks()) => Taker::Modern,
         _ => Taker::Nobody,
+    }
+}
+
+/// What stands between a call and its child, apart from the permission.
+struct Gates<'a> {
+    /// The child's own name for the tool.
+    original: &'a str,
+    caller: Caller,
+    /// The approval token among the arguments.
+    token: Option<&'a str>,
+    /// Why a person is asked, beside the policy.
+    reason: Option<&'static str>,
+    cooldowns: &'a Cooldowns,
+}
+
+impl Gates<'_> {
+    /// Passes all of them, and only then spends what they handed out.
+    async fn pass(&self, ctx: &CallContext, bound: Bound<'_>, approval: Option<Approval<'_>>) -> Result<(), Outcome> {
+        let app = &ctx.app;
+        let consent = match &approval {
+            None if bound.needs_approval => Some(app.approvals.check(bound, self.reason, self.token).await?),
+            _ => None,
+        };
+        let permit = app.rate_limits.take(bound.server, self.original, self.caller)?;
+        self.cooldowns.check(bound.what, bound.arguments)?;
+        permit.spend();
+        if let Some(approval) = approval {
+            approval.spend();
+        }
+        if let Some(consent) = consent {
+            consent.spend().await;
+        }
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
-//! What a client of 2026-07-28 keeps for us between two rounds of a call (`requestState`, basic/patterns/mrtr): the
-//! child's own state in a seal that says which call it belongs to. The client is not trusted with it.
+//! What a client of 2026-07-28 keeps for us between two rounds of a request (`requestState`, basic/patterns/mrtr): the
+//! child's own state, or the number of a call that waits here, in a seal that says which request it belongs to. The
+//! client is not trusted with it.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -21,27 +22,83 @@ const LIFETIME: Duration = Duration::from_secs(600);
 const MAX_APPROVED: usize = 64;
 /// Characters of the seal.
 const SEAL: usize = 64;
-/// Characters between the seal and the child's state: when it ends, its number, whether the call is approved.
+/// Characters between the seal and the child's state: when it ends, its number, its kind.
 const HEAD: usize = 16 + 32 + 1;
 
-/// The call that a state belongs to.
+/// The request that a state belongs to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bound<'a> {
-    pub(super) server: u16,
-    /// Exposed name.
-    pub(super) tool: &'a str,
-    pub(super) arguments: Option<&'a str>,
+pub struct Bound<'a> {
+    /// Index of the server.
+    pub server: u16,
+    /// The exposed name of a tool; for what is no `tools/call` the method, a blank, and what it asks for.
+    pub what: &'a str,
+    /// The `arguments`, an object.
+    pub arguments: Option<&'a str>,
     /// The definition of the tool, where another one is another tool.
-    pub(super) definition: Option<&'a [u8]>,
+    pub definition: Option<&'a [u8]>,
+    /// It needs the approval of a person; when a state is sealed for it, it has had that.
+    pub needs_approval: bool,
 }
+
+/// What a state is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It holds the state of a child.
+    Child,
+    /// The same for a call that a person has approved.
+    Approved,
+    /// Its number is that of a call that waits here.
+    Parked,
+}
+
+impl Kind {
+    const ALL: [Kind; 3] = [Kind::Child, Kind::Approved, Kind::Parked];
+
+    fn letter(self) -> char {
+        match self {
+            Kind::Child => 'c',
+            Kind::Approved => 'a',
+            Kind::Parked => 'p',
+        }
+    }
+}
+
+/// The number of a state, which is never given twice.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Number(Box<str>);
 
 /// A state that was ours.
 #[derive(Debug, Default)]
-pub(super) struct Opened {
-    /// A person has approved the call; said once for each state.
-    pub(super) is_approved: bool,
-    /// The members of the call with the child's state in place of ours, an object.
-    pub(super) others: Option<String>,
+pub struct Opened<'a> {
+    /// A person has approved the call.
+    pub approval: Option<Approval<'a>>,
+    /// The call that waits here for its answers.
+    pub parked: Option<Number>,
+    /// The members of the call with the child's state in place of ours, an object; `None` if there was no state.
+    pub others: Option<String>,
+}
+
+/// The approval that a state carries, held by one call alone. Dropped unspent, because a later gate refused the call, it
+/// leaves the state as good as it was.
+#[derive(Debug)]
+pub struct Approval<'a> {
+    states: &'a States,
+    number: Option<Number>,
+}
+
+impl Approval<'_> {
+    /// The call is made: the state approves no other.
+    pub fn spend(mut self) {
+        self.number = None;
+    }
+}
+
+impl Drop for Approval<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number.take() {
+            self.states.approve(number);
+        }
+    }
 }
 
 /// Seals states. One per process; states of another process are foreign.
@@ -50,7 +107,7 @@ pub struct States {
     key: OnceLock<[u8; 32]>,
     born: Instant,
     /// The numbers of the states of approved calls, each good once.
-    approved: Mutex<VecDeque<String>>,
+    approved: Mutex<VecDeque<Number>>,
 }
 
 impl Default for States {
@@ -63,71 +120,103 @@ impl States {
     /// An `input_required` result with the child's state sealed; one without a state gets a seal all the same.
     ///
     /// # Errors
-    /// An answer to the call: the result is malformed, or the system gives no random numbers.
-    pub(super) fn seal(&self, bound: Bound<'_>, is_approved: bool, needs: &[u8]) -> Result<String, Outcome> {
-        let malformed = || Outcome::error_text("the tool asks for input in a way that cannot be read");
+    /// The result is malformed, or the system gives no random numbers.
+    pub fn seal(&self, bound: Bound<'_>, needs: &[u8]) -> Result<String, String> {
+        let malformed = || "it does so in a way that cannot be read".to_owned();
         let mut members =
             std::str::from_utf8(needs).ok().and_then(|text| Members::parse(text).ok()).ok_or_else(malformed)?;
         let state = members.last("requestState").map_or("", RawValue::get);
-        let ends = u64::try_from((self.born.elapsed() + LIFETIME).as_millis()).unwrap_or(u64::MAX);
-        let number = hex(&random::<16>()?);
-        let sealed = format!("{ends:016x}{number}{}{state}", u8::from(is_approved));
-        let seal = hex(&self.mac(bound, &sealed)?.finalize().into_bytes());
-        if is_approved {
-            let mut approved = self.approved.lock().unwrap_or_else(PoisonError::into_inner);
-            if approved.len() >= MAX_APPROVED {
-                approved.pop_front();
-            }
-            approved.push_back(number);
+        let kind = if bound.needs_approval { Kind::Approved } else { Kind::Child };
+        let (number, sealed) = self.sealed(bound, kind, LIFETIME, state)?;
+        if kind == Kind::Approved {
+            self.approve(number);
         }
-        let ours = RawValue::from_string(Value::from(seal + &sealed).to_string()).map_err(|_| malformed())?;
+        let ours = RawValue::from_string(Value::from(sealed).to_string()).map_err(|_| malformed())?;
         members.0.retain(|(key, _)| key != "requestState");
         members.0.push(("requestState".into(), &ours));
         Ok(members.to_json())
+    }
+
+    /// A number for a call that is going to wait here for `lifetime`, and the state that names it.
+    ///
+    /// # Errors
+    /// The system gives no random numbers.
+    pub fn ticket(&self, bound: Bound<'_>, lifetime: Duration) -> Result<(Number, String), String> {
+        self.sealed(bound, Kind::Parked, lifetime, "")
+    }
+
+    fn sealed(
+        &self,
+        bound: Bound<'_>,
+        kind: Kind,
+        lifetime: Duration,
+        state: &str,
+    ) -> Result<(Number, String), String> {
+        let ends = u64::try_from((self.born.elapsed() + lifetime).as_millis()).unwrap_or(u64::MAX);
+        let number = hex(&random::<16>()?);
+        let sealed = format!("{ends:016x}{number}{}{state}", kind.letter());
+        let seal = hex(&self.mac(bound, &sealed)?.finalize().into_bytes());
+        Ok((Number(number.into()), seal + &sealed))
     }
 
     /// Opens the state among the further members of a call, if there is one.
     ///
     /// # Errors
     /// The state is not ours, belongs to another call, or is too old.
-    pub(super) fn open(&self, bound: Bound<'_>, others: Option<&RawValue>) -> Result<Opened, Outcome> {
+    pub fn open(&self, bound: Bound<'_>, others: Option<&RawValue>) -> Result<Opened<'_>, Outcome> {
         let Some(mut members) = others.and_then(|others| Members::parse(others.get()).ok()) else {
             return Ok(Opened::default());
         };
         let Some(given) = members.last("requestState") else { return Ok(Opened::default()) };
         let foreign = || {
             Outcome::invalid_params(
-                "`params.requestState` does not belong to this call: send back the one of its last result, with the same arguments",
+                "`params.requestState` does not belong to this request: send back the one of its last result, with the \
+                 same arguments; what was given out before evokore was started is void",
             )
         };
         let given: String = serde_json::from_str(given.get()).map_err(|_| foreign())?;
         let (seal, sealed) = given.split_at_checked(SEAL).ok_or_else(foreign)?;
         let seal = unhex(seal).ok_or_else(foreign)?;
         // Compares in constant time.
-        self.mac(bound, sealed)?.verify_slice(&seal).map_err(|_| foreign())?;
+        self.mac(bound, sealed).map_err(|why| Outcome::error_text(&why))?.verify_slice(&seal).map_err(|_| foreign())?;
         let (head, state) = sealed.split_at_checked(HEAD).ok_or_else(foreign)?;
         let ends = u64::from_str_radix(&head[..16], 16).map_err(|_| foreign())?;
         if self.born.elapsed() > Duration::from_millis(ends) {
-            return Err(Outcome::invalid_params("`params.requestState` is too old: make the call anew, without it"));
+            return Err(Outcome::invalid_params("`params.requestState` is too old: make the request anew, without it"));
         }
-        let is_approved = head.ends_with('1') && self.take(&head[16..48]);
+        let kind = Kind::ALL.into_iter().find(|kind| head.ends_with(kind.letter())).ok_or_else(foreign)?;
+        let number = Number(head[16..48].into());
         let state = RawValue::from_string(state.to_owned()).ok();
         members.0.retain(|(key, _)| key != "requestState");
         if let Some(state) = &state {
             members.0.push(("requestState".into(), state));
         }
-        Ok(Opened { is_approved, others: Some(members.to_json()) })
+        let others = Some(members.to_json());
+        Ok(match kind {
+            Kind::Child => Opened { others, ..Opened::default() },
+            Kind::Approved => Opened { approval: self.take(number), others, ..Opened::default() },
+            Kind::Parked => Opened { parked: Some(number), others, ..Opened::default() },
+        })
     }
 
-    /// Takes the number of a state of an approved call; false if that has been done.
-    fn take(&self, number: &str) -> bool {
+    /// The state of this number carries an approval. Beyond the limit the oldest does not any more.
+    fn approve(&self, number: Number) {
         let mut approved = self.approved.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = approved.len();
-        approved.retain(|known| known != number);
-        approved.len() < before
+        if approved.len() >= MAX_APPROVED {
+            approved.pop_front();
+        }
+        approved.push_back(number);
     }
 
-    fn mac(&self, bound: Bound<'_>, sealed: &str) -> Result<Hmac<Sha256>, Outcome> {
+    /// Takes the approval of a state; `None` if it has none (any more), or another call holds it.
+    fn take(&self, number: Number) -> Option<Approval<'_>> {
+        let mut approved = self.approved.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = approved.iter().position(|known| *known == number)?;
+        approved.remove(at);
+        Some(Approval { states: self, number: Some(number) })
+    }
+
+    fn mac(&self, bound: Bound<'_>, sealed: &str) -> Result<Hmac<Sha256>, String> {
         let key = match self.key.get() {
             Some(key) => key,
             None => {
@@ -135,8 +224,7 @@ impl States {
                 self.key.get_or_init(|| key)
             }
         };
-        let mut mac =
-            Hmac::<Sha256>::new_from_slice(key).map_err(|_| Outcome::error_text("a defect of evokore: no key"))?;
+        let mut mac = Hmac::<Sha256>::new_from_slice(key).map_err(|_| "a defect of evokore: no key".to_owned())?;
         mac.update(&bound.server.to_be_bytes());
         mac.update(&digest(bound));
         mac.update(sealed.as_bytes());
@@ -144,11 +232,9 @@ impl States {
     }
 }
 
-fn random<const N: usize>() -> Result<[u8; N], Outcome> {
+fn random<const N: usize>() -> Result<[u8; N], String> {
     let mut random = [0; N];
-    getrandom::fill(&mut random).map_err(|error| {
-        Outcome::error_text(&format!("the tool asks for input, but the system gives no random numbers: {error}"))
-    })?;
+    getrandom::fill(&mut random).map_err(|error| format!("the system gives no random numbers: {error}"))?;
     Ok(random)
 }
 
@@ -161,18 +247,31 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    const BOUND: Bound<'_> =
-        Bound { server: 1, tool: "t", arguments: Some(r#"{"a":1,"b":2}"#), definition: Some(b"{}") };
+    const BOUND: Bound<'_> = Bound {
+        server: 1,
+        what: "t",
+        arguments: Some(r#"{"a":1,"b":2}"#),
+        definition: Some(b"{}"),
+        needs_approval: false,
+    };
+    const APPROVED: Bound<'_> = Bound { needs_approval: true, ..BOUND };
 
-    fn sealed(states: &States, is_approved: bool, needs: &str) -> String {
-        let result: Value = serde_json::from_str(&states.seal(BOUND, is_approved, needs.as_bytes()).unwrap()).unwrap();
+    fn sealed(states: &States, bound: Bound<'_>, needs: &str) -> String {
+        let result: Value = serde_json::from_str(&states.seal(bound, needs.as_bytes()).unwrap()).unwrap();
         result["requestState"].as_str().unwrap().to_owned()
     }
 
+    fn others(state: &str) -> Box<RawValue> {
+        RawValue::from_string(serde_json::json!({"requestState": state, "x": 1}).to_string()).unwrap()
+    }
+
+    /// Opens a state; whether it carried an approval, which is spent, and the members for the child.
     fn open(states: &States, bound: Bound<'_>, state: &str) -> Result<(bool, Value), String> {
-        let others = RawValue::from_string(serde_json::json!({"requestState": state, "x": 1}).to_string()).unwrap();
-        match states.open(bound, Some(&others)) {
-            Ok(opened) => Ok((opened.is_approved, serde_json::from_str(&opened.others.unwrap()).unwrap())),
+        match states.open(bound, Some(&others(state))) {
+            Ok(opened) => {
+                let is_approved = opened.approval.map(Approval::spend).is_some();
+                Ok((is_approved, serde_json::from_str(&opened.others.unwrap()).unwrap()))
+            }
             Err(Outcome::Error { code: -32602, message }) => Err(message),
             Err(other) => panic!("{other:?}"),
         }
@@ -181,19 +280,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_state_is_good_for_its_call_alone_and_for_a_while() {
         let states = States::default();
-        let state = sealed(&states, false, r#"{"requestState":"s\u00e9"}"#);
+        let state = sealed(&states, BOUND, r#"{"requestState":"s\u00e9"}"#);
         let other_order = Bound { arguments: Some(r#"{"b": 2, "a": 1}"#), ..BOUND };
         for bound in [BOUND, other_order] {
             let expected = serde_json::json!({"x": 1, "requestState": "sé"});
             assert_eq!(open(&states, bound, &state), Ok((false, expected)));
         }
-        let none = sealed(&states, false, "{}");
+        let none = sealed(&states, BOUND, "{}");
         assert_eq!(open(&states, BOUND, &none), Ok((false, serde_json::json!({"x": 1}))));
         let mut forged = state.clone();
-        forged.replace_range(SEAL + HEAD - 1..SEAL + HEAD, "1");
+        forged.replace_range(SEAL + HEAD - 1..SEAL + HEAD, "a");
         for (bound, state) in [
             (Bound { server: 2, ..BOUND }, state.as_str()),
-            (Bound { tool: "u", ..BOUND }, &state),
+            (Bound { what: "u", ..BOUND }, &state),
             (Bound { definition: Some(b"{ }"), ..BOUND }, &state),
             (Bound { definition: None, ..BOUND }, &state),
             (Bound { arguments: Some(r#"{"a":1,"b":3}"#), ..BOUND }, &state),
@@ -201,7 +300,7 @@ mod tests {
             (BOUND, &state[..SEAL + HEAD]),
             (BOUND, &state[..9]),
             (BOUND, "s"),
-            (BOUND, &sealed(&States::default(), false, "{}")),
+            (BOUND, &sealed(&States::default(), BOUND, "{}")),
         ] {
             assert!(open(&states, bound, state).unwrap_err().contains("does not belong"), "{bound:?} {state}");
         }
@@ -212,11 +311,18 @@ mod tests {
     #[tokio::test]
     async fn an_approval_goes_on_once() {
         let states = States::default();
-        let state = sealed(&states, true, "{}");
+        let state = sealed(&states, APPROVED, "{}");
         assert!(open(&states, BOUND, &state).unwrap().0);
         assert!(!open(&states, BOUND, &state).unwrap().0, "the second time a person is asked again");
-        let first = sealed(&states, true, "{}");
-        (0..MAX_APPROVED).for_each(|_| drop(sealed(&states, true, "{}")));
+        let unspent = sealed(&states, APPROVED, "{}");
+        {
+            let opened = states.open(BOUND, Some(&others(&unspent))).unwrap();
+            assert!(opened.approval.is_some(), "a later gate may still refuse the call");
+            assert!(!open(&states, BOUND, &unspent).unwrap().0, "another call does not share it");
+        }
+        assert!(open(&states, BOUND, &unspent).unwrap().0, "it was not spent");
+        let first = sealed(&states, APPROVED, "{}");
+        (0..MAX_APPROVED).for_each(|_| drop(sealed(&states, APPROVED, "{}")));
         assert!(!open(&states, BOUND, &first).unwrap().0, "bounded");
     }
 }

@@ -71,8 +71,23 @@ pub struct Question {
     pub params: Option<Bytes>,
 }
 
-/// The answer to come. Dropped before, the client is told that nobody waits any more.
-pub type Answering = Pin<Box<dyn Future<Output = ChildReply> + Send>>;
+/// The answer to come; `None`: this client is not there any more, and another may be asked. Dropped before, the client is
+/// told that nobody waits any more.
+pub type Answering = Pin<Box<dyn Future<Output = Option<ChildReply>> + Send>>;
+
+/// How soon a client can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Presence {
+    /// Never again.
+    Gone,
+    /// When it comes back, if it does.
+    Away,
+    /// Now.
+    There,
+}
+
+/// For the roots a client need not ask anybody.
+const ROOTS: Duration = Duration::from_secs(5);
 
 /// The client program behind one call, or behind the process.
 pub trait Client: fmt::Debug + Send + Sync {
@@ -87,6 +102,16 @@ pub trait Client: fmt::Debug + Send + Sync {
     /// Why it cannot be asked this: the answer for the child. `None`: it can.
     fn refusal(&self, question: &Question) -> Option<ChildReply> {
         self.capabilities().refusal(question)
+    }
+
+    /// How soon it can be asked.
+    fn presence(&self) -> Presence {
+        Presence::There
+    }
+
+    /// How long it may take to answer for the sake of a call, if that is less than the call may take.
+    fn limit(&self, topic: Topic) -> Option<Duration> {
+        (topic == Topic::Roots).then_some(ROOTS)
     }
 
     /// What it says to every child; only the client of the process does.
@@ -176,6 +201,23 @@ impl Capabilities {
         let mut others = declared;
         others.0.retain(|(key, _)| key != "extensions");
         format!("{{{}}}", join(members(&others.to_json()), format!("\"extensions\":{{{extensions}}}")))
+    }
+
+    /// Whether there is anything that the client can be asked.
+    pub fn can_be_asked(&self) -> bool {
+        let topics = [Topic::Elicitation, Topic::Sampling, Topic::Roots];
+        Members::parse(&self.json).is_ok_and(|it| topics.iter().any(|topic| it.get(topic.capability()).is_some()))
+    }
+
+    /// The capability that a question needs and that is not declared, as the object of capabilities that would do.
+    pub fn lacks(&self, question: &Question) -> Option<serde_json::Value> {
+        self.refusal(question).map(|_| {
+            let mode = question.params.as_deref().and_then(mode).unwrap_or_else(|| "form".to_owned());
+            match question.topic {
+                Topic::Elicitation => json!({"elicitation": {mode: {}}}),
+                topic => json!({topic.capability(): {}}),
+            }
+        })
     }
 
     /// Whether a change of the roots is told.

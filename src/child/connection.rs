@@ -377,9 +377,10 @@ impl Shared {
         self.modern.load(Relaxed)
     }
 
-    /// A log message: for the client of the newest call, without one for that of the process.
+    /// A log message: for the client of the likeliest call, without one for that of the process.
     pub(super) fn log(&self, params: &[u8]) {
-        let client = || self.pending.newest_call().map(|(client, _)| client).or_else(|| self.sink.client());
+        let client =
+            || self.pending.askable().into_iter().next().map(|(client, _)| client).or_else(|| self.sink.client());
         if !self.logs.take(params.len()) || client().is_some_and(|client| !client.log(self.id, params)) {
             self.stats.drop_log();
         }

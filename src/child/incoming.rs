@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use tokio::io::AsyncRead;
 
 use super::call::ChildReply;
-use super::client::{Topic, missing};
+use super::client::{Question, Topic, missing};
 use super::connection::Shared;
 use super::error::{ChildError, Size};
 use super::message::{self, Message};
@@ -108,7 +108,12 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
 
 /// Takes a message; false if it is none.
 pub(super) fn take(shared: &Arc<Shared>, line: &Bytes) -> bool {
-    let is_message = message::read(line, |message| dispatch(shared, message)).is_ok();
+    take_for(shared, line, None)
+}
+
+/// Takes a message that came on the way back from our request `about`; false if it is none.
+pub(super) fn take_for(shared: &Arc<Shared>, line: &Bytes, about: Option<u64>) -> bool {
+    let is_message = message::read(line, |message| dispatch(shared, message, about)).is_ok();
     if is_message {
         shared.stats.hear();
     } else {
@@ -117,7 +122,7 @@ pub(super) fn take(shared: &Arc<Shared>, line: &Bytes) -> bool {
     is_message
 }
 
-fn dispatch(shared: &Arc<Shared>, message: Message) {
+fn dispatch(shared: &Arc<Shared>, message: Message, about: Option<u64>) {
     match message {
         Message::Answer { id, reply } => {
             if !shared.pending.finish(id, Ok(reply)) {
@@ -126,7 +131,7 @@ fn dispatch(shared: &Arc<Shared>, message: Message) {
         }
         Message::Request { id, .. } if id.len() > MAX_FOREIGN_ID => shared.stats.stray(),
         Message::Request { id, method, params } => match Topic::of(&method) {
-            Some(topic) => questions::ask(shared, id, topic, params),
+            Some(topic) => questions::ask(shared, id, Question { topic, params }, about),
             None if method == "ping" => questions::answer(shared, &id, &ChildReply::Result(Bytes::from_static(b"{}"))),
             None => questions::answer(shared, &id, &missing(&method)),
         },

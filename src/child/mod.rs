@@ -69,7 +69,7 @@ mod tools;
 
 pub use boot::{ChildSink, Children};
 pub use call::{ChildCall, ChildReply, Method, ProgressSender, Still, Taker};
-pub use client::{Answering, Capabilities, Client, News, Question, Topic};
+pub use client::{Answering, Capabilities, Client, News, Presence, Question, Topic};
 pub use connection::{Connection, Patience};
 pub use error::{ChildError, Size};
 #[cfg(unix)]

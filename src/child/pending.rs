@@ -1,5 +1,6 @@
 //! Requests that wait for a child's answer, by our own ids. Bounded; the first answer counts.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::call::{ChildReply, ProgressSender};
-use super::client::Client;
+use super::client::{Client, Presence};
 use super::error::ChildError;
 use super::task;
 
@@ -30,6 +31,7 @@ pub(super) struct Pending {
 #[derive(Debug, Default)]
 struct Table {
     last: u64,
+    turns: u64,
     entries: HashMap<u64, Entry>,
     /// The calls that have become tasks, oldest first.
     tasks: VecDeque<Followed>,
@@ -43,6 +45,8 @@ struct Entry {
     progress: Option<ProgressSender>,
     /// Who can be asked, if this is a call.
     client: Option<Arc<dyn Client>>,
+    /// When the child was last told something about it, on a count of its own.
+    turn: u64,
     /// When the request was made or its last progress came.
     active: Instant,
 }
@@ -54,6 +58,13 @@ struct Followed {
     /// The child's own id.
     task: String,
     progress: ProgressSender,
+}
+
+impl Table {
+    fn next_turn(&mut self) -> u64 {
+        self.turns += 1;
+        self.turns
+    }
 }
 
 impl Pending {
@@ -80,8 +91,8 @@ impl Pending {
         }
         let (sender, receiver) = oneshot::channel();
         table.last += 1;
-        let id = table.last;
-        table.entries.insert(id, Entry { answer: sender, progress, client, active: Instant::now() });
+        let (id, turn) = (table.last, table.next_turn());
+        table.entries.insert(id, Entry { answer: sender, progress, client, turn, active: Instant::now() });
         Ok((id, receiver))
     }
 
@@ -138,11 +149,32 @@ impl Pending {
         self.table().entries.values_mut().for_each(|entry| entry.active = now);
     }
 
-    /// The newest call whose client can be asked: who that is, and the call's id.
-    pub(super) fn newest_call(&self) -> Option<(Arc<dyn Client>, u64)> {
-        let table = self.table();
-        let calls = table.entries.iter().filter_map(|(id, entry)| Some((entry.client.as_ref()?, *id)));
-        calls.max_by_key(|(_, id)| *id).map(|(client, id)| (client.clone(), id))
+    /// The calls whose client can be asked, the likeliest first: those whose client is there before others, and of these
+    /// the one that the child was told about last; each with its id.
+    pub(super) fn askable(&self) -> Vec<(Arc<dyn Client>, u64)> {
+        let mut calls: Vec<_> = {
+            let table = self.table();
+            let calls = table.entries.iter();
+            calls.filter_map(|(id, entry)| Some((entry.turn, *id, entry.client.clone()?))).collect()
+        };
+        // Looked at once each, and not under the lock.
+        calls.sort_by_cached_key(|(turn, _, client)| Reverse((client.presence(), *turn)));
+        calls.retain(|(_, _, client)| client.presence() != Presence::Gone);
+        calls.into_iter().map(|(_, id, client)| (client, id)).collect()
+    }
+
+    /// The newest call whose client can be asked.
+    pub(super) fn newest_call(&self) -> Option<u64> {
+        self.table().entries.iter().filter(|(_, entry)| entry.client.is_some()).map(|(id, _)| *id).max()
+    }
+
+    /// The child is told something about call `id`: it may ask more because of it.
+    pub(super) fn tell(&self, id: u64) {
+        let mut table = self.table();
+        let turn = table.next_turn();
+        if let Some(entry) = table.entries.get_mut(&id) {
+            entry.turn = turn;
+        }
     }
 
     /// Whether a call waits that is not newer than `newest`.

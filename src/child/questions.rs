@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::call::ChildReply;
-use super::client::{INTERNAL_ERROR, Question, Topic, error, missing, silent};
+use super::client::{Client, INTERNAL_ERROR, Question, error, missing, silent};
 use super::connection::Shared;
 use super::frames;
 use super::pending::Pending;
@@ -18,12 +18,12 @@ use super::task;
 
 /// Questions that one child may have open.
 const MAX_OPEN: usize = 32;
-/// For the roots a client need not ask anybody.
-const ROOTS: Duration = Duration::from_secs(5);
 /// For a question that belongs to no call. The others may take as long as their call.
 const UNBIDDEN: Duration = Duration::from_secs(300);
 /// For one that belongs to a task, which goes on when the calls of its time have long ended.
 const OF_A_TASK: Duration = Duration::from_secs(3600);
+/// Why a question ends without its answer.
+const OVER: &str = "the call that this is for has ended";
 
 /// The open questions of one connection. Its lock is never held across an await.
 #[derive(Debug, Default)]
@@ -97,34 +97,34 @@ impl Questions {
     }
 }
 
-/// Deals with request `id` of the child: asks the client of the newest call, without a call that of the process, and
-/// answers the child. Returns at once. The handshake era does not say which call a request is for.
-pub(super) fn ask(shared: &Arc<Shared>, id: Bytes, topic: Topic, params: Option<Bytes>) {
-    let is_of_task = params.as_deref().is_some_and(task::is_related);
-    let question = Question { topic, params: params.map(|params| task::related_outward(shared.id, params)) };
-    let (client, call) = match shared.pending.newest_call() {
-        Some((client, call)) => (Some(client), (!is_of_task).then_some(call)),
-        None => (shared.sink.client(), None),
+/// Deals with request `id` of the child: asks the client of a call, without a call that of the process, and answers the
+/// child. Returns at once.
+///
+/// Over HTTP a request comes on the way back from the call that it is `about`. A stream does not say which call a request
+/// is for (handshake era); then those calls whose client offers such a thing are asked in turn, the likeliest first, until
+/// one has an answer.
+pub(super) fn ask(shared: &Arc<Shared>, id: Bytes, question: Question, about: Option<u64>) {
+    let is_of_task = question.params.as_deref().is_some_and(task::is_related);
+    let params = question.params.map(|params| task::related_outward(shared.id, params));
+    let question = Question { topic: question.topic, params };
+    let asked = match next(shared, &question, about) {
+        Ok(asked) => asked,
+        Err(refusal) => return answer(shared, &id, &refusal),
     };
-    let Some(client) = client else { return answer(shared, &id, &missing(topic.method())) };
-    if let Some(refusal) = client.refusal(&question) {
-        return answer(shared, &id, &refusal);
-    }
-    let Some(stop) = shared.questions.insert(&id, call) else {
+    // A task goes on when the calls of its time have ended.
+    let newest = if is_of_task { None } else { shared.pending.newest_call() };
+    let Some(stop) = shared.questions.insert(&id, newest) else {
         let message = format!("{MAX_OPEN} requests are open, or one with this id is");
         return answer(shared, &id, &error(INTERNAL_ERROR, &message));
     };
-    let limit = match (topic, call) {
-        (Topic::Roots, _) => Some(ROOTS),
-        (_, Some(_)) => None,
-        (_, None) => Some(if is_of_task { OF_A_TASK } else { UNBIDDEN }),
-    };
+    let unbidden =
+        if is_of_task || asked.call.is_none() { Some(if is_of_task { OF_A_TASK } else { UNBIDDEN }) } else { None };
     let shared = shared.clone();
     tokio::spawn(async move {
         let reply = tokio::select! {
             biased;
-            () = stop.cancelled() => error(INTERNAL_ERROR, "the call that this is for has ended"),
-            reply = patiently(limit, client.ask(question)) => reply,
+            () = stop.cancelled() => error(INTERNAL_ERROR, OVER),
+            reply = put(&shared, &question, about, asked, unbidden) => reply,
         };
         let reply = match reply {
             ChildReply::Result(result) => ChildReply::Result(task::related_inward(shared.id, result)),
@@ -138,11 +138,63 @@ pub(super) fn ask(shared: &Arc<Shared>, id: Bytes, topic: Topic, params: Option<
     });
 }
 
-async fn patiently(limit: Option<Duration>, answer: impl Future<Output = ChildReply>) -> ChildReply {
-    match limit {
-        Some(limit) => timeout(limit, answer).await.unwrap_or_else(|_| silent(limit)),
-        None => answer.await,
+/// Asks one after the other until there is an answer.
+async fn put(
+    shared: &Shared,
+    question: &Question,
+    about: Option<u64>,
+    mut asked: Asked,
+    unbidden: Option<Duration>,
+) -> ChildReply {
+    loop {
+        let Asked { client, call } = asked;
+        let limit = client.limit(question.topic).or(unbidden);
+        let answer = client.ask(question.clone());
+        let reply = match limit {
+            Some(limit) => timeout(limit, answer).await.unwrap_or_else(|_| Some(silent(limit))),
+            None => answer.await,
+        };
+        if let Some(reply) = reply {
+            if let Some(call) = call {
+                shared.pending.tell(call);
+            }
+            return reply;
+        }
+        asked = match next(shared, question, about) {
+            Ok(next) if next.call.is_some() => next,
+            _ => return error(INTERNAL_ERROR, OVER),
+        };
     }
+}
+
+/// Whom to ask; with nobody there, the refusal for the child.
+fn next(shared: &Shared, question: &Question, about: Option<u64>) -> Result<Asked, ChildReply> {
+    let mut calls = shared.pending.askable();
+    if let Some(at) = calls.iter().position(|(_, id)| Some(*id) == about) {
+        calls.drain(..at);
+        calls.truncate(1);
+    }
+    let mut refusal = None;
+    for (client, call) in calls {
+        match client.refusal(question) {
+            None => return Ok(Asked { client, call: Some(call) }),
+            Some(why) => refusal = refusal.or(Some(why)),
+        }
+    }
+    if let Some(refusal) = refusal {
+        return Err(refusal);
+    }
+    let client = shared.sink.client().ok_or_else(|| missing(question.topic.method()))?;
+    match client.refusal(question) {
+        None => Ok(Asked { client, call: None }),
+        Some(refusal) => Err(refusal),
+    }
+}
+
+/// Who is asked, and for the sake of which call.
+struct Asked {
+    client: Arc<dyn Client>,
+    call: Option<u64>,
 }
 
 /// Answers at once. The reader never waits for the writer: a child that floods us with requests and does not read loses

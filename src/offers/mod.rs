@@ -7,26 +7,31 @@
 //! offered    all of them, one immutable value
 //! list       the three lists
 //! request    a request on its way to a child
-//! ask        reading, subscribing, prompts, completion
+//! locate     who offers a resource or a prompt
+//! ask        reading, prompts, completion; watch: subscribing; answer: what the client is told
 //! ```
 
 mod access;
 mod address;
+mod answer;
 mod ask;
 mod list;
+mod locate;
 mod offered;
 mod render;
 mod request;
+mod watch;
 
 use std::sync::Arc;
 
 pub use access::is_open;
 pub use address::exposed;
-pub use ask::{ask, unwatch, watch};
+pub use ask::ask;
 pub use list::{List, list};
 pub use offered::{Offered, Shelf};
 pub use render::Entry;
 pub use request::{Request, Target, failure, is_there, send, text, with_text};
+pub use watch::{unwatch, watch};
 
 use crate::catalog::CATALOG;
 use crate::child::ChildEntry;

@@ -53,7 +53,12 @@ pub async fn send(
     params: String,
     meta: Option<&RawValue>,
 ) -> Result<ChildReply, ChildError> {
-    let call = ChildCall {
+    let call = child_call(ctx, method, params, meta);
+    ctx.app.started_children().await.call(server, call).await
+}
+
+pub(super) fn child_call(ctx: &CallContext, method: Method, params: String, meta: Option<&RawValue>) -> ChildCall {
+    ChildCall {
         method,
         others: Some(params.into()),
         meta: meta.map(|meta| Bytes::copy_from_slice(meta.get().as_bytes())),
@@ -62,8 +67,7 @@ pub async fn send(
         progress: ctx.progress.clone(),
         cancelled: ctx.cancelled.clone(),
         ..ChildCall::default()
-    };
-    ctx.app.started_children().await.call(server, call).await
+    }
 }
 
 /// The text under `key`.

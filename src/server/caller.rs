@@ -35,7 +35,7 @@ impl Client for Caller {
         self.offers.has_tasks()
     }
 
-    /// The revision knows no requests to clients.
+    /// The revision knows no requests to clients: what can be asked at all is asked by the result of a request.
     fn refusal(&self, question: &Question) -> Option<ChildReply> {
         let message = format!("a client of 2026-07-28 takes no requests, so no {}", question.topic.method());
         Some(ChildReply::Error(json!({"code": METHOD_NOT_FOUND, "message": message}).to_string().into()))
@@ -43,7 +43,7 @@ impl Client for Caller {
 
     fn ask(&self, question: Question) -> Answering {
         let refusal = self.refusal(&question);
-        Box::pin(async move { refusal.unwrap_or(ChildReply::Error("{}".into())) })
+        Box::pin(async move { refusal })
     }
 
     fn level(&self) -> Option<Level> {

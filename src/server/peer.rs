@@ -143,7 +143,8 @@ impl Client for Peer {
     }
 
     fn ask(&self, question: Question) -> Answering {
-        Box::pin(self.clone().put(question))
+        let peer = self.clone();
+        Box::pin(async move { Some(peer.put(question).await) })
     }
 
     fn tell(&self, method: &'static str, params: Option<&[u8]>) {

@@ -104,7 +104,7 @@ impl Approvals {
         reason: Option<&'static str>,
         token: Option<&str>,
     ) -> Result<Consent<'_>, Outcome> {
-        let tool = bound.tool;
+        let tool = bound.what;
         let call = digest(bound);
         let known = token.and_then(|token| self.find(token, &call));
         let Some(waiting) = known else { return Err(self.ask(bound, reason, call, token.is_some()).await) };
@@ -143,7 +143,7 @@ impl Approvals {
     }
 
     async fn ask(&self, bound: Bound<'_>, reason: Option<&str>, call: [u8; 32], had_token: bool) -> Outcome {
-        let Bound { tool, arguments, .. } = bound;
+        let Bound { what: tool, arguments, .. } = bound;
         let mut random = [0u8; 16];
         if let Err(error) = getrandom::fill(&mut random) {
             return Outcome::error_text(&format!(
@@ -194,7 +194,7 @@ impl Approvals {
 /// Binds a token to the tool, its definition where that counts, and its arguments, whatever the order of their keys.
 pub(super) fn digest(bound: Bound<'_>) -> [u8; 32] {
     let mut hash = Sha256::new();
-    hash.update(bound.tool.as_bytes());
+    hash.update(bound.what.as_bytes());
     hash.update([0, u8::from(bound.definition.is_some())]);
     if let Some(definition) = bound.definition {
         hash.update(Sha256::digest(definition));

@@ -18,7 +18,7 @@ fn token_and_id(refusal: &str) -> (String, String) {
 
 /// A call of `tool`, which is what it was.
 fn bound<'a>(tool: &'a str, arguments: &'a str) -> Bound<'a> {
-    Bound { server: 0, tool, arguments: Some(arguments), definition: None }
+    Bound { server: 0, what: tool, arguments: Some(arguments), definition: None, needs_approval: true }
 }
 
 async fn asked(approvals: &Approvals, tool: &str, arguments: &str, token: Option<&str>) -> Result<(), String> {

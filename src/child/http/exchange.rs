@@ -97,7 +97,7 @@ impl Link {
         if head.is_hello() {
             self.session.agree(headers.get(SESSION).cloned(), message);
         }
-        incoming::take(&self.shared, message)
+        incoming::take_for(&self.shared, message, Some(head.id))
     }
 
     /// A status that is no success: an error of the protocol is the answer all the same.

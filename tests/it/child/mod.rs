@@ -16,6 +16,7 @@ mod load;
 pub(crate) mod login;
 mod memory;
 mod process;
+mod questions;
 mod repeat;
 mod results;
 mod scripted;

@@ -21,6 +21,7 @@ mod lists;
 mod logs;
 mod odd;
 mod offers;
+mod parked;
 #[cfg(feature = "http")]
 mod remote;
 mod results;

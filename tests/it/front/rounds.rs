@@ -78,6 +78,9 @@ fn a_client_of_the_same_revision_answers_by_calling_again() {
     let done = session.ask("tools/call", with(again));
     assert_eq!(done["resultType"], "complete");
     assert_eq!(done["structuredContent"], json!({"answers": {"name": {"action": "decline"}}, "state": "st"}));
+    let undeclared = session.answer("tools/call", modern(json!({"name": "fs_needs", "arguments": {}})));
+    assert_eq!(undeclared["error"]["code"], -32021, "{undeclared}");
+    assert_eq!(undeclared["error"]["data"], json!({"requiredCapabilities": {"elicitation": {"form": {}}}}));
     let about = session.ask("tools/call", with(json!({"name": "fs_about"})));
     assert_eq!(about["structuredContent"]["client"]["capabilities"], json!({"elicitation": {"form": {}}}));
     assert_eq!(session.notes(Duration::ZERO), Vec::<Value>::new());
@@ -94,14 +97,19 @@ fn the_next_round_of_an_approved_call_needs_no_second_approval() {
     let refusal = session.ask("tools/call", modern(json!({"name": "fs_needs", "arguments": {}})));
     let (id, token) = super::approval::handed_out(&refusal);
     sandbox.run(&["approvals", "approve", &id]).content();
+    let offering = |params| {
+        let mut params = modern(params);
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
+        params
+    };
     let agreed = json!({"name": "fs_needs", "arguments": {"_evokore_approval_token": token}});
-    let needs = session.ask("tools/call", modern(agreed));
+    let needs = session.ask("tools/call", offering(agreed));
     assert_eq!(needs["resultType"], "input_required", "{needs}");
     let again = json!({
         "name": "fs_needs", "arguments": {}, "requestState": needs["requestState"], "inputResponses": {"name": {}},
     });
-    let done = session.ask("tools/call", modern(again.clone()));
+    let done = session.ask("tools/call", offering(again.clone()));
     assert_eq!(done["structuredContent"]["state"], "st", "{done}");
-    let replayed = session.ask("tools/call", modern(again));
+    let replayed = session.ask("tools/call", offering(again));
     assert!(replayed["isError"] == true && text(&replayed).contains("approvals approve"), "{replayed}");
 }

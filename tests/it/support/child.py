@@ -16,7 +16,9 @@
                that it hears to FILE.heard
   asks         has a tool `ask`: sends the request that its arguments `method` and `params` are, and answers with the
                answer; with `leave` it answers without waiting for it, with `regret` it takes the request back when the
-               next message comes
+               next message comes; `also` are requests that it sends at once, `then` those that it sends one after the
+               other when it has all answers; with `report` it reports progress before and after each request and at the
+               end; with `slow` it waits a moment before. With `library`, it asks for a name before it gives the resource `note://ask` and the prompt `two words`
   roots        asks for the roots as soon as it is initialized
   logs         has the capability `logging`, and a tool `log` that sends the messages that its argument `messages` holds,
                `times` times, and answers
@@ -25,7 +27,8 @@
                says a hundred times of each list that it has changed; `touch` says twice that the resource `uri` has;
                `seen` tells how often each method was asked, and with which parameters last
   modern       speaks nothing but 2026-07-28; has a tool `needs` that asks for a name as long as it has none, and for its
-               argument `method` instead of a form if that is given
+               argument `method` instead of a form if that is given; with `library`, it does the same for the resource
+               `note://ask` and the prompt `two words`
   tool=NAME    has a tool of this name, which answers with its name and the habits; may come more than once
   tasks        has tools that become tasks, see tasks.py
   secret=TEXT  nothing: a secret among the arguments
@@ -133,10 +136,15 @@ def library(method, params):
         return {"result": {"prompts": [greet, {"name": "two words"}] + [{"name": name} for name in PUBLISHED]}}
     if method == "resources/read" and uri == "note://gone":
         return {"error": {"code": -32002, "message": "gone", "data": {"uri": uri}}}
+    needs_name = uri == "note://ask" or method == "prompts/get" and params["name"] == "two words"
+    if "asks" in HABITS and needs_name:
+        params["arguments"] = {"who": json.dumps(ask("elicitation/create", FORM)[0])}
+    if "modern" in HABITS and needs_name:
+        params["arguments"] = {"who": json.dumps(params["inputResponses"])}
     if method == "resources/read":
         contents = [{"uri": uri, "text": sys.argv[-1], "odd": 1}, {"uri": uri + "/part", "text": uri}]
         return {"result": {"contents": contents, "odd": {"params": params}}}
-    if method == "prompts/get" and params["name"] == "two words":
+    if method == "prompts/get" and params["name"] == "two words" and not HABITS & {"asks", "modern"}:
         return {"error": {"code": -32602, "message": "not now"}}
     if method == "prompts/get":
         text = "hello " + params.get("arguments", {}).get("who", "nobody")
@@ -160,6 +168,7 @@ def call_library(name, params):
 
 def call_more(name, params, id):
     """The tools that talk on while they run."""
+    TOKEN[0] = params.get("_meta", {}).get("progressToken")
     if name == "progress":
         token = params.get("_meta", {}).get("progressToken")
         for n in range(3):
@@ -196,7 +205,10 @@ def call(name, arguments, grandchild):
             send({"jsonrpc": "2.0", "method": "notifications/message", "params": message})
         return {"content": []}
     if name == "ask":
-        return {"structuredContent": {"answer": ask(**arguments)}, "content": []}
+        rounds = [{key: arguments[key] for key in arguments if key != "then"}] + arguments.get("then", [])
+        answers = [answer for round in rounds for answer in ask(**round)]
+        report_progress(arguments)
+        return {"structuredContent": {"answer": answers[0], "answers": answers}, "content": []}
     if name == "seen":
         return {"structuredContent": SEEN, "content": []}
     if name in named():
@@ -208,6 +220,7 @@ def call(name, arguments, grandchild):
 
 PREFIX = "io.modelcontextprotocol/"
 TASKS = Tasks(send, "modern" in HABITS) if "tasks" in HABITS else None
+FORM = {"message": "name?", "requestedSchema": {"type": "object"}}
 
 
 def modern(message, method, params):
@@ -223,9 +236,8 @@ def modern(message, method, params):
         note = {"notifications": params["notifications"], "_meta": {PREFIX + "subscriptionId": message["id"]}}
         send({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": note})
         return {}
-    if params.get("name") == "needs" and "inputResponses" not in params:
-        method = params.get("arguments", {}).get("method", "elicitation/create")
-        request = {"method": method, "params": {"message": "name?", "requestedSchema": {"type": "object"}}}
+    if (params.get("name") in ["needs", "two words"] or params.get("uri") == "note://ask") and "inputResponses" not in params:
+        request = {"method": params.get("arguments", {}).get("method", "elicitation/create"), "params": FORM}
         return {"result": {"resultType": "input_required", "inputRequests": {"name": request}, "requestState": "st"}}
     if params.get("name") == "needs":
         given = {"answers": params["inputResponses"], "state": params.get("requestState")}
@@ -233,23 +245,49 @@ def modern(message, method, params):
     return None
 
 
-def ask(method, params=None, leave=False, regret=False):
-    """Asks the client; what comes before the answer is dealt with later."""
-    id = "%s %d" % (method, ask.asked)
-    ask.asked += 1
-    send({"jsonrpc": "2.0", "id": id, "method": method, **({} if params is None else {"params": params})})
+def ask(method, params=None, leave=False, regret=False, also=(), report=False, slow=False):
+    """Asks the client; what comes before the answers is dealt with later."""
+    report_progress({"report": report})
+    time.sleep(0.3 if slow else 0)
+    ids = [put(method, params)] + [put(**question) for question in also]
+    report_progress({"report": report})
     if regret:
         BACKLOG.append(next(received()))
-        send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
-    if leave or regret:
-        return None
+        send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": ids[0]}})
+    return [None] if leave or regret else [wait(id, ids) for id in ids]
+
+
+def put(method, params=None):
+    """Sends a request to the client; its id."""
+    id = "%s %d" % (method, len(ASKED))
+    ASKED.append(id)
+    send({"jsonrpc": "2.0", "id": id, "method": method, **({} if params is None else {"params": params})})
+    return id
+
+
+def wait(id, ids):
+    """The answer to a request of ours; those to the others among `ids` are kept."""
+    if id in EARLY:
+        return EARLY.pop(id)
     for message in received():
         if message.get("id") == id and "method" not in message:
             return message
-        BACKLOG.append(message)
+        if message.get("id") in ids and "method" not in message:
+            EARLY[message["id"]] = message
+        else:
+            BACKLOG.append(message)
 
 
-ask.asked = 0
+def report_progress(arguments):
+    """Reports progress of the call that is dealt with, if it is to."""
+    if arguments.get("report"):
+        REPORTED.append(len(REPORTED))
+        report = {"progressToken": TOKEN[0], "progress": len(REPORTED)}
+        send({"jsonrpc": "2.0", "method": "notifications/progress", "params": report})
+
+
+# Ids of our own requests, answers that came before they were waited for, and what was reported.
+ASKED, EARLY, REPORTED, TOKEN = [], {}, [], [None]
 
 
 def received():
