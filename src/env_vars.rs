@@ -94,6 +94,8 @@ variables! {
     MAX_RESULT_TOKENS = "EVOKORE_MAX_RESULT_TOKENS", "no limit", Servers;
     /// Name of the active role of `permissions.yml`.
     ROLE = "EVOKORE_ROLE", "`active_role` of `permissions.yml`", Security;
+    /// Name of the active mode, one of `dev`, `research`, `review`, `debug`, `security-audit`, `swarm` and those of `permissions.yml`; it leaves of what the role may do at most so much.
+    STEERING_MODE = "EVOKORE_STEERING_MODE", "`active_mode` of `permissions.yml`, else `dev`", Security;
     /// `true`: without a role, tools that no rule names are denied.
     SECURITY_DEFAULT_DENY = "EVOKORE_SECURITY_DEFAULT_DENY", "false", Security;
     /// `warn`, `approve` or `block`: what becomes of tools that are not what their lock says, at least; the stricter of this and `lock.onDrift` counts.

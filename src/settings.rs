@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use evokore_catalog::Catalog;
 use evokore_catalog::lock::drift::Guard;
-use evokore_catalog::permission::{Access, Accesses, Role, decide};
+use evokore_catalog::permission::{Access, Accesses, Mode, Role, decide};
 use evokore_catalog::profile::{ProfileEntry, SchemaMode};
 use evokore_catalog::server::{OnDrift, OnHostile, ServerSpec};
 
@@ -22,6 +22,8 @@ pub struct Settings {
     pub profile: ActiveProfile,
     /// The active role, if any.
     pub role: Option<&'static Role>,
+    /// The active mode, which leaves of what the role may do at most so much.
+    pub steering: &'static Mode,
     /// Access to tools that no rule names while no role is active.
     pub unlisted: Access,
     /// What becomes of tools that are not what their lock says, at least.
@@ -123,7 +125,7 @@ impl Settings {
     /// Resolves the settings from `lookup`; the second part are warnings for stderr.
     ///
     /// # Errors
-    /// An unknown mode, profile, role or schema mode, or a number that is none.
+    /// An unknown discovery mode, profile, role, mode or schema mode, or a number that is none.
     pub fn resolve(
         catalog: &'static Catalog,
         lookup: &dyn Fn(&str) -> Option<String>,
@@ -142,6 +144,11 @@ impl Settings {
                 unknown(vars::ROLE, name, "role", &list(catalog.policy.roles.iter().map(|role| role.name)))
             })?),
         };
+        let steering = get(vars::STEERING_MODE);
+        let steering = steering.as_deref().unwrap_or(catalog.policy.active_mode);
+        let steering = catalog.policy.mode(steering).ok_or_else(|| {
+            unknown(vars::STEERING_MODE, steering, "mode", &list(catalog.policy.modes.iter().map(|mode| mode.name)))
+        })?;
         let schema_mode = match get(vars::TOOL_SCHEMA_MODE).as_deref() {
             None => profile.entry.schema_mode.unwrap_or_default(),
             Some("full") => SchemaMode::Full,
@@ -164,9 +171,10 @@ impl Settings {
             mode,
             profile,
             role,
+            steering,
             unlisted,
-            on_drift,
-            on_hostile,
+            on_drift: steering.on_drift.max(on_drift),
+            on_hostile: steering.on_hostile.max(on_hostile),
             schema_mode,
             schema_fallback: millis(vars::TOOL_SCHEMA_FALLBACK_MS, 60_000, 1, u64::MAX)?,
             paginate: flag(&get, vars::TOOL_LIST_PAGINATION, false)?,
@@ -196,9 +204,9 @@ impl Settings {
         Guard { on_drift: self.on_drift.max(spec.on_drift), on_hostile: self.on_hostile.max(spec.on_hostile) }
     }
 
-    /// What the active role may do with a tool that has these `accesses`.
+    /// What the active role may do, in the active mode, with a tool that has these `accesses`.
     pub fn access(&self, accesses: &Accesses) -> Access {
-        decide(accesses, self.role, self.unlisted)
+        decide(accesses, self.role, Some(self.steering), self.unlisted)
     }
 }
 

@@ -175,10 +175,11 @@ pub(crate) struct CallArguments {
 
 const POLICY_EXAMPLES: &str = "\
 Tells what is compiled into this executable. A rule that names a tool comes before patterns; of the patterns that fit, the
-more particular ones count, and of those the strictest; then the role's default.
+more particular ones count, and of those the strictest; then the role's default. A mode may leave less of that, never
+more.
 
 Examples:
-  evokore policy --role developer
+  evokore policy --role developer --mode research
   evokore policy explain fs_write_file --role readonly";
 
 /// `evokore policy`.
@@ -190,6 +191,9 @@ pub(crate) struct PolicyArguments {
     /// Role to show, in place of the active one
     #[arg(long, global = true, value_name = "ROLE")]
     pub(crate) role: Option<String>,
+    /// Mode to show, in place of the active one
+    #[arg(long, global = true, value_name = "MODE")]
+    pub(crate) mode: Option<String>,
     /// As JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,

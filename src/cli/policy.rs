@@ -1,6 +1,6 @@
 //! `evokore policy`: who may do what, and by which line of `permissions.yml`.
 
-use evokore_catalog::permission::{Access, Basis, Judgement, Role, Rule};
+use evokore_catalog::permission::{Access, Basis, Judgement, Mode, Role, Rule};
 use evokore_catalog::server::LockKind;
 use evokore_catalog::suggest;
 use evokore_catalog::tool::Annotations;
@@ -17,11 +17,14 @@ use crate::settings::Settings;
 /// Runs the command.
 ///
 /// # Errors
-/// There is no such role, no tool can have the name, or a variable means nothing.
+/// There is no such role or mode, no tool can have the name, or a variable means nothing.
 pub(crate) fn run(arguments: &PolicyArguments, out: Output) -> Result<Exit, Failure> {
     let mut settings = process::settings(None)?;
     if let Some(name) = &arguments.role {
         settings.role = Some(role(name)?);
+    }
+    if let Some(name) = &arguments.mode {
+        settings.steering = mode(name)?;
     }
     match &arguments.command {
         None if arguments.json => out.json(&as_json(&settings))?,
@@ -49,13 +52,27 @@ fn role(name: &str) -> Result<&'static Role, Failure> {
     })
 }
 
+fn mode(name: &str) -> Result<&'static Mode, Failure> {
+    CATALOG.policy.mode(name).ok_or_else(|| {
+        let known = || CATALOG.policy.modes.iter().map(|mode| mode.name);
+        let list = known().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let near = suggest::nearest(name, known()).map(|near| format!("did you mean `{near}`? "));
+        let failure = Failure::usage(format!("there is no mode `{}`", one_line(name, 80)));
+        failure.hint(format!("{}modes: {list}", near.unwrap_or_default()))
+    })
+}
+
 /// The decision on one tool.
 struct Ruling<'a> {
     tool: &'a str,
     server: &'a str,
     /// Whether the build knows the tool, and so its hints.
     known: bool,
+    /// What the role may do, and why.
     judgement: Judgement,
+    by_role: Access,
+    /// What the mode leaves of it, and why, where that is less.
+    mode: Option<(&'static Mode, Judgement)>,
     access: Access,
 }
 
@@ -69,8 +86,11 @@ impl<'a> Ruling<'a> {
         known: bool,
     ) -> Self {
         let judgement = CATALOG.policy.judge(settings.role, tool, hints, informs);
-        let access = judgement.access().unwrap_or(settings.unlisted);
-        Ruling { tool, server, known, judgement, access }
+        let by_role = judgement.access().unwrap_or(settings.unlisted);
+        let left = settings.steering.judge(tool, hints, informs);
+        let access = by_role.max(left.access().unwrap_or(Access::Allow));
+        let mode = Some((settings.steering, left)).filter(|_| access != by_role);
+        Ruling { tool, server, known, judgement, by_role, mode, access }
     }
 
     fn of(settings: &Settings, tool: ToolRef<'a>) -> Ruling<'a> {
@@ -101,6 +121,12 @@ impl<'a> Ruling<'a> {
 
     /// What decides, in a few words.
     fn basis(&self) -> String {
+        if let Some((mode, judgement)) = &self.mode {
+            return match judgement.basis {
+                Basis::Exact(rule) | Basis::Pattern(rule) => format!("{} of mode {}", of_mode(rule), mode.name),
+                _ => format!("mode {}", mode.name),
+            };
+        }
         match self.judgement.basis {
             Basis::Exact(rule) | Basis::Pattern(rule) => written(rule),
             Basis::Informs => "only informs".to_owned(),
@@ -111,7 +137,11 @@ impl<'a> Ruling<'a> {
 
     fn as_json(&self, settings: &Settings) -> Value {
         let rule = |rule: &Rule| json!({ "rule": rule.tools, "line": rule.line, "access": rule.access.name() });
-        let (by, decisive) = match self.judgement.basis {
+        let (of, decisive) = match &self.mode {
+            Some((_, judgement)) => ("mode", judgement),
+            None => ("role", &self.judgement),
+        };
+        let (by, decisive_rule) = match decisive.basis {
             Basis::Exact(found) => ("rule", Some(rule(found))),
             Basis::Pattern(found) => ("pattern", Some(rule(found))),
             Basis::Informs => ("informs", None),
@@ -122,17 +152,24 @@ impl<'a> Ruling<'a> {
             "tool": self.tool,
             "server": self.server,
             "role": settings.role.map(|role| role.name),
+            "mode": settings.steering.name,
             "access": self.access.name(),
+            "decidedBy": of,
             "by": by,
-            "rule": decisive,
-            "outdone": self.judgement.outdone.iter().map(|found| rule(found)).collect::<Vec<_>>(),
+            "rule": decisive_rule,
+            "outdone": decisive.outdone.iter().map(|found| rule(found)).collect::<Vec<_>>(),
         })
     }
 
     fn explained(&self, settings: &Settings, out: Output) -> String {
         let who = settings.role.map_or_else(|| "without a role".to_owned(), |role| format!("as role `{}`", role.name));
         let tool = one_line(self.tool, 80);
-        let mut text = format!("{} {who}: {}\n", out.paint(Style::Bold, &tool), painted(self.access, out));
+        let mode = self.mode.as_ref().map_or_else(String::new, |(mode, _)| format!(" in mode `{}`", mode.name));
+        let mut text = format!("{} {who}{mode}: {}\n", out.paint(Style::Bold, &tool), painted(self.access, out));
+        if let Some((mode, judgement)) = &self.mode {
+            text.push_str(&left_by(mode, judgement));
+            text.push_str(&format!("  without the mode it is {}:\n", painted(self.by_role, out)));
+        }
         let place = settings.role.map_or("`rules`".to_owned(), |role| format!("`overrides` of `{}`", role.name));
         text.push_str(&match self.judgement.basis {
             Basis::Exact(rule) => format!("  {} names it, in {place}\n", written(rule)),
@@ -161,6 +198,22 @@ impl<'a> Ruling<'a> {
     }
 }
 
+/// What a mode leaves, and by which rule.
+fn left_by(mode: &Mode, judgement: &Judgement) -> String {
+    let fits = match judgement.basis {
+        Basis::Exact(rule) => format!("{} names it", of_mode(rule)),
+        Basis::Pattern(rule) => format!("{} fits it", of_mode(rule)),
+        // Only rules take anything away.
+        Basis::Informs | Basis::RoleDefault(_) | Basis::Unlisted => "it is the mode's".to_owned(),
+    };
+    format!("  the mode leaves no more: {fits} ({})\n", one_line(mode.description, 120))
+}
+
+/// A rule of a mode, and where it stands; those of the presets stand nowhere.
+fn of_mode(rule: &Rule) -> String {
+    if rule.line == 0 { format!("`{}`", rule.tools) } else { written(rule) }
+}
+
 /// A rule and where it stands.
 fn written(rule: &Rule) -> String {
     match rule.line {
@@ -183,8 +236,10 @@ fn as_json(settings: &Settings) -> Value {
     let merged = Merged::default();
     json!({
         "role": settings.role.map(|role| role.name),
+        "mode": settings.steering.name,
         "unlisted": settings.role.map_or(settings.unlisted, |role| role.default_permission).name(),
         "roles": CATALOG.policy.roles.iter().map(|role| role.name).collect::<Vec<_>>(),
+        "modes": CATALOG.policy.modes.iter().map(|mode| mode.name).collect::<Vec<_>>(),
         "tools": merged.iter().map(|tool| Ruling::of(settings, tool).as_json(settings)).collect::<Vec<_>>(),
     })
 }
@@ -195,6 +250,8 @@ fn as_text(settings: &Settings, out: Output) -> String {
         Some(role) => format!("role {}: {}", out.paint(Style::Bold, role.name), one_line(role.description, 200)),
         None => out.paint(Style::Bold, "no role"),
     };
+    let mode = settings.steering;
+    text.push_str(&format!("\nmode {}: {}", out.paint(Style::Bold, mode.name), one_line(mode.description, 200)));
     let merged = Merged::default();
     let rulings: Vec<Ruling<'_>> = merged.iter().map(|tool| Ruling::of(settings, tool)).collect();
     let of = |access| rulings.iter().filter(|ruling| ruling.access == access).count();
@@ -214,10 +271,13 @@ fn as_text(settings: &Settings, out: Output) -> String {
         text.push('\n');
     }
     let default = settings.role.map_or(settings.unlisted, |role| role.default_permission);
-    text.push_str(&format!("\nany other tool: {}\n", painted(default, out)));
+    let left = mode.judge("", Annotations::default(), false).access().unwrap_or(Access::Allow);
+    text.push_str(&format!("\nany other tool: {}\n", painted(default.max(left), out)));
     if settings.role.is_none() && !CATALOG.policy.roles.is_empty() {
         let roles: Vec<&str> = CATALOG.policy.roles.iter().map(|role| role.name).collect();
         text.push_str(&format!("roles: {} (`--role`, `EVOKORE_ROLE`)\n", roles.join(", ")));
     }
+    let modes: Vec<&str> = CATALOG.policy.modes.iter().map(|mode| mode.name).collect();
+    text.push_str(&format!("modes: {} (`--mode`, `EVOKORE_STEERING_MODE`)\n", modes.join(", ")));
     text
 }

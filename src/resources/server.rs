@@ -24,6 +24,8 @@ pub struct Overview {
     pub profile: &'static str,
     /// Active role.
     pub role: Option<&'static str>,
+    /// Active mode.
+    pub steering_mode: &'static str,
     /// Tools that can be called now, proxied ones included.
     pub tool_count: usize,
     /// Skills.
@@ -78,6 +80,7 @@ pub fn overview(app: &App) -> Overview {
         discovery_mode: settings.mode.name(),
         profile: settings.profile.entry.name,
         role: settings.role.map(|role| role.name),
+        steering_mode: settings.steering.name,
         tool_count: usable.count(),
         skill_count: app.skills.snapshot().len(),
         child_servers: app.server_status().iter().map(Child::of).collect(),

@@ -265,10 +265,11 @@ impl Front {
     }
 
     /// What a list says about how long it holds (2026-07-28, server/utilities/caching): nothing while servers still
-    /// start, a minute after; shared between users only when no role colours it.
+    /// start, a minute after; shared between users only when neither role nor mode colours it.
     fn cache_hints(&self, era: Era) -> &'static str {
         let settings = &self.app.settings;
-        let private = settings.role.is_some() || settings.unlisted != Access::Allow;
+        let is_coloured = settings.role.is_some() || settings.steering.rules.iter().next().is_some();
+        let private = is_coloured || settings.unlisted != Access::Allow;
         match (era, !is_booting(&self.app), private) {
             (Era::Handshake, ..) => "",
             (Era::Modern, false, _) => r#","resultType":"complete","ttlMs":0,"cacheScope":"private""#,

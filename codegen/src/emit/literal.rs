@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use evokore_catalog::permission::pattern::Hint;
-use evokore_catalog::permission::{Access, Policy, Role, Rule, Rules};
+use evokore_catalog::permission::{Access, Mode, Policy, Role, Rule, Rules};
 use evokore_catalog::profile::{ProfileEntry, Visibility};
 use evokore_catalog::server::{OAuth, Rate, RateLimit, ServerSpec, ToolRule, Transport};
 use evokore_catalog::skill::{CodeBlock, NextStep};
@@ -123,13 +123,31 @@ impl Literal for Role {
     }
 }
 
+impl Literal for Mode {
+    fn literal(&self) -> String {
+        format!(
+            "::evokore_catalog::permission::Mode {{ name: {:?}, column: {}, description: {:?}, rules: {}, on_drift: {}, \
+             on_hostile: {} }}",
+            self.name,
+            self.column,
+            self.description,
+            self.rules.literal(),
+            path("server::OnDrift", self.on_drift),
+            path("server::OnHostile", self.on_hostile)
+        )
+    }
+}
+
 impl Literal for Policy {
     fn literal(&self) -> String {
         format!(
-            "::evokore_catalog::permission::Policy {{ rules: {}, roles: {}, active_role: {:?} }}",
+            "::evokore_catalog::permission::Policy {{ rules: {}, roles: {}, active_role: {:?}, modes: {}, \
+             active_mode: {:?} }}",
             self.rules.literal(),
             slice(self.roles),
-            self.active_role
+            self.active_role,
+            slice(self.modes),
+            self.active_mode
         )
     }
 }

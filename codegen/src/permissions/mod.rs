@@ -1,6 +1,8 @@
-//! `permissions.yml`: flat rules, roles, and the active role. A policy that cannot be read to the letter is a problem:
+//! `permissions.yml`: flat rules, roles, modes, and which of them are active. A policy that cannot be read to the letter is a problem:
 //! a slip in it must not open a door.
 
+mod modes;
+mod presets;
 mod selector;
 
 use std::collections::BTreeMap;
@@ -11,6 +13,7 @@ use crate::problem::{Problem, did_you_mean};
 use crate::source::Source;
 use crate::yaml::{Node, Places};
 use evokore_catalog::permission::{Access, Policy, Role, Rule, Rules};
+pub use modes::ModeRules;
 use selector::Fault;
 
 /// The policy as written.
@@ -22,6 +25,10 @@ pub struct Permissions {
     pub roles: BTreeMap<String, RoleRules>,
     /// `active_role`.
     pub active_role: Option<String>,
+    /// `modes`, besides the presets.
+    pub modes: BTreeMap<String, ModeRules>,
+    /// `active_mode`.
+    pub active_mode: Option<String>,
 }
 
 /// One of `roles`.
@@ -35,7 +42,7 @@ pub struct RoleRules {
     pub overrides: Vec<Rule>,
 }
 
-const KEYS: &[&str] = &["rules", "roles", "active_role"];
+const KEYS: &[&str] = &["rules", "roles", "active_role", "modes", "active_mode"];
 const ROLE_KEYS: &[&str] = &["description", "default_permission", "overrides"];
 const LEVELS: &[(&str, Access)] =
     &[("allow", Access::Allow), ("require_approval", Access::RequireApproval), ("deny", Access::Deny)];
@@ -43,19 +50,26 @@ const LEVELS: &[(&str, Access)] =
 impl Permissions {
     /// The policy as the catalog holds it.
     pub fn compile(&self) -> Policy {
-        let rules = |rules: &[Rule]| {
-            let (exact, patterns): (Vec<Rule>, Vec<Rule>) = rules.iter().partition(|rule| rule.pattern.is_exact());
-            Rules { exact: exact.leak(), patterns: patterns.leak() }
-        };
         let roles = (0..).zip(&self.roles).map(|(index, (name, role))| Role {
             name: leak(name),
             index,
             description: leak(&role.description),
             default_permission: role.default_permission,
-            overrides: rules(&role.overrides),
+            overrides: compile_rules(&role.overrides),
         });
-        Policy { rules: rules(&self.rules), roles: leak_all(roles), active_role: self.active_role.as_deref().map(leak) }
+        Policy {
+            rules: compile_rules(&self.rules),
+            roles: leak_all(roles),
+            active_role: self.active_role.as_deref().map(leak),
+            modes: self.compile_modes(),
+            active_mode: leak(self.active_mode.as_deref().unwrap_or(presets::DEFAULT_MODE)),
+        }
     }
+}
+
+fn compile_rules(rules: &[Rule]) -> Rules {
+    let (exact, patterns): (Vec<Rule>, Vec<Rule>) = rules.iter().partition(|rule| rule.pattern.is_exact());
+    Rules { exact: exact.leak(), patterns: patterns.leak() }
 }
 
 /// Reads the policy, whose rules may name what is in `names`.
@@ -68,22 +82,17 @@ pub fn read(source: &Source, names: &mut Names, problems: &mut Vec<Problem>) -> 
         match key {
             "rules" => permissions.rules = reader.rules(value, &["rules"], "`rules`"),
             "roles" => permissions.roles = reader.roles(value),
-            "active_role" => permissions.active_role = reader.active_role(value),
+            "active_role" => permissions.active_role = reader.active("active_role", "a role", "`roles`", value),
+            "modes" => permissions.modes = reader.modes(value),
+            "active_mode" => permissions.active_mode = reader.active("active_mode", "a mode", "the modes", value),
             _ => reader.unknown_key(&[], key, KEYS, "the policy"),
         }
     }
-    if let Some(active) = &permissions.active_role
-        && !permissions.roles.contains_key(active)
-    {
-        let roles = permissions.roles.keys().map(String::as_str);
-        let known = roles.clone().map(|role| format!("`{role}`")).collect::<Vec<_>>().join(", ");
-        let known = if known.is_empty() { "there are no roles".to_owned() } else { format!("known roles: {known}") };
-        let hint = did_you_mean(active, roles).unwrap_or(known);
-        reader.report(
-            Problem::error(format!("the active role `{active}` is not defined")).hint(hint),
-            &["active_role"],
-            true,
-        );
+    if let Some(active) = &permissions.active_role {
+        reader.check_active("active_role", "role", active, permissions.roles.keys());
+    }
+    if let Some(active) = &permissions.active_mode {
+        reader.check_active("active_mode", "mode", active, permissions.all_modes().keys());
     }
     permissions
 }
@@ -216,13 +225,7 @@ impl Reader<'_> {
         for (key, value) in self.mapping(value, &path, &place)? {
             let inner = ["roles", name, key];
             match key {
-                "description" => match value {
-                    Node::Text(text) => role.description.clone_from(text),
-                    other => {
-                        let message = format!("the description of {place} must be a string, but is {}", other.kind());
-                        self.report(Problem::error(message).hint("put it into quotes"), &inner, true);
-                    }
-                },
+                "description" => role.description = self.description(value, &inner, &place),
                 "default_permission" => {
                     stated = true;
                     default_permission = self.level(value, &inner, &format!("`default_permission` of {place}"));
@@ -239,19 +242,42 @@ impl Reader<'_> {
         Some(role)
     }
 
-    fn active_role(&mut self, value: &Node) -> Option<String> {
+    fn description(&mut self, value: &Node, path: &[&str], place: &str) -> String {
+        if let Node::Text(text) = value {
+            return text.clone();
+        }
+        let message = format!("the description of {place} must be a string, but is {}", value.kind());
+        self.report(Problem::error(message).hint("put it into quotes"), path, true);
+        String::new()
+    }
+
+    /// Reads the top-level `key`, which names one of `known`.
+    fn active(&mut self, key: &str, what: &str, known: &str, value: &Node) -> Option<String> {
         match value {
-            Node::Text(role) => Some(role.clone()),
+            Node::Text(name) => Some(name.clone()),
             Node::Null => None,
             other => {
-                let message = format!("`active_role` must be the name of a role, but is {}", other.kind());
-                self.report(
-                    Problem::error(message).hint("name one of `roles`, or delete the line"),
-                    &["active_role"],
-                    true,
-                );
+                let message = format!("`{key}` must be the name of {what}, but is {}", other.kind());
+                let hint = format!("name one of {known}, or delete the line");
+                self.report(Problem::error(message).hint(hint), &[key], true);
                 None
             }
         }
+    }
+
+    fn check_active<'n>(
+        &mut self,
+        key: &str,
+        what: &str,
+        active: &String,
+        known: impl Iterator<Item = &'n String> + Clone,
+    ) {
+        if known.clone().any(|name| name == active) {
+            return;
+        }
+        let list = known.clone().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let list = if list.is_empty() { format!("there are no {what}s") } else { format!("known {what}s: {list}") };
+        let hint = did_you_mean(active, known.map(String::as_str)).unwrap_or(list);
+        self.report(Problem::error(format!("the active {what} `{active}` is not defined")).hint(hint), &[key], true);
     }
 }

@@ -156,16 +156,21 @@ pub(super) fn keywords(model: &Model) -> String {
     table.0
 }
 
-/// Who may call what: one column without a role, one for each role.
+/// Who may call what: one column without a role, one for each role, and the most that each mode leaves.
 pub(super) fn permissions(model: &Model) -> String {
-    let roles = model.policy.roles;
-    let columns: Vec<&str> = ["tool", "without a role"].into_iter().chain(roles.iter().map(|role| role.name)).collect();
-    let mut table = Table::new(&columns);
+    let (roles, modes) = (model.policy.roles, model.policy.modes);
+    let mut columns = vec![text("tool"), text("without a role")];
+    columns.extend(roles.iter().map(|role| text(role.name)));
+    columns.extend(modes.iter().map(|mode| format!("in mode {}", mode.name)));
+    let mut table = Table::new(&columns.iter().map(String::as_str).collect::<Vec<_>>());
     for tool in &model.tools {
         let accesses = model.policy.accesses(tool.name, tool.annotations, tool.informs());
-        let access = |role| text(decide(&accesses, role, Access::Allow).name());
-        let mut cells = vec![text(tool.name), access(None)];
-        cells.extend(roles.iter().map(|role| access(Some(role))));
+        let mut cells = vec![text(tool.name), text(decide(&accesses, None, None, Access::Allow).name())];
+        cells.extend(roles.iter().map(|role| text(decide(&accesses, Some(role), None, Access::Allow).name())));
+        cells.extend(modes.iter().map(|mode| {
+            let left = mode.judge(tool.name, tool.annotations, tool.informs()).access();
+            text(left.unwrap_or(Access::Allow).name())
+        }));
         table.row(&cells);
     }
     table.0

@@ -1,5 +1,6 @@
 //! What is said about `permissions.yml`: nothing in it may be misread in silence.
 
+use evokore_catalog::permission::Policy;
 use expect_test::{Expect, expect};
 
 use crate::support::{CONFIG, Small};
@@ -107,20 +108,20 @@ fn shapes() {
     check(
         "rule:\n  fs_read_file: deny\nversion: 1\n_note: x\nx-more: y\n",
         expect![[r#"
-        error: unknown key `rule` in the policy
-          --> permissions.yml:1:1
-          |
-        1 | rule:
-          | ^^^^
-        hint: did you mean `rules`?
+            error: unknown key `rule` in the policy
+              --> permissions.yml:1:1
+              |
+            1 | rule:
+              | ^^^^
+            hint: did you mean `rules`?
 
-        error: unknown key `version` in the policy
-          --> permissions.yml:3:1
-          |
-        3 | version: 1
-          | ^^^^^^^
-        hint: known keys: `rules`, `roles`, `active_role`
-    "#]],
+            error: unknown key `version` in the policy
+              --> permissions.yml:3:1
+              |
+            3 | version: 1
+              | ^^^^^^^
+            hint: known keys: `rules`, `roles`, `active_role`, `modes`, `active_mode`
+        "#]],
     );
     check(
         "rules:\n\tfs_read_file: deny\n",
@@ -301,8 +302,10 @@ fn a_policy_compiles_to_what_it_says() {
             active_role: Some(
                 "r",
             ),
+            modes: [],
+            active_mode: "dev",
         }"#]]
-    .assert_eq(&format!("{:#?}", compilation.model.policy));
+    .assert_eq(&format!("{:#?}", Policy { modes: &[], ..compilation.model.policy }));
 }
 
 #[test]
@@ -359,4 +362,99 @@ fn patterns() {
         hint: what starts with `*` stands in quotes
     "#]],
     );
+}
+
+#[test]
+fn modes() {
+    check(
+        "modes:\n  research:\n    rulez:\n    rules:\n      \"*[!readOnlyHint]\": denny\n      fs_reed_file: deny\n    on_drift: \
+         blok\n    hostile_content: yes\n  calm: {}\nactive_mode: reserch\n",
+        expect![[r#"
+            error: unknown key `rulez` in the mode `research`
+              --> permissions.yml:3:5
+              |
+            3 |     rulez:
+              |     ^^^^^
+            hint: did you mean `rules`?
+
+            error: the access to `*[!readOnlyHint]` is `denny`, which is no level
+              --> permissions.yml:5:27
+              |
+            5 |       "*[!readOnlyHint]": denny
+              |                           ^^^^^
+            hint: did you mean `deny`?
+
+            error: this rule is for the unknown tool `fs_reed_file`
+              --> permissions.yml:6:7
+              |
+            6 |       fs_reed_file: deny
+              |       ^^^^^^^^^^^^
+            hint: did you mean `fs_read_file`?
+
+            error: `on_drift` of the mode `research` is `blok`, which means nothing
+              --> permissions.yml:7:15
+              |
+            7 |     on_drift: blok
+              |               ^^^^
+            hint: did you mean `block`?
+
+            error: `hostile_content` of the mode `research` is `yes`, which means nothing
+              --> permissions.yml:8:22
+              |
+            8 |     hostile_content: yes
+              |                      ^^^
+            hint: write one of `report`, `block`
+
+            error: the active mode `reserch` is not defined
+              --> permissions.yml:10:14
+               |
+            10 | active_mode: reserch
+               |              ^^^^^^^
+            hint: did you mean `research`?
+        "#]],
+    );
+    check(
+        "active_mode: 3\n",
+        expect![[r#"
+        error: `active_mode` must be the name of a mode, but is a number
+          --> permissions.yml:1:14
+          |
+        1 | active_mode: 3
+          |              ^
+        hint: name one of the modes, or delete the line
+    "#]],
+    );
+    check(
+        "active_mode: quiet\n",
+        expect![[r#"
+        error: the active mode `quiet` is not defined
+          --> permissions.yml:1:14
+          |
+        1 | active_mode: quiet
+          |              ^^^^^
+        hint: known modes: `debug`, `dev`, `research`, `review`, `security-audit`, `swarm`
+    "#]],
+    );
+}
+
+#[test]
+fn presets_are_there_and_give_way_to_configured_modes() {
+    let compiled = |policy: &str| {
+        let compilation = Small::new(CONFIG).policy(policy).compile();
+        assert!(!compilation.has_errors(), "{:?}", compilation.problems);
+        let policy = compilation.model.policy;
+        let rules = policy.modes.iter().map(|mode| (mode.name, mode.rules.iter().count())).collect::<Vec<_>>();
+        // Each has a column of its own, behind those of the roles.
+        let columns = policy.modes.iter().map(|mode| usize::from(mode.column));
+        assert!(columns.eq((0..policy.modes.len()).map(|at| 1 + policy.roles.len() + at)));
+        (policy.active_mode, rules)
+    };
+    let presets = [("debug", 2), ("dev", 0), ("research", 2), ("review", 2), ("security-audit", 2), ("swarm", 0)];
+    assert_eq!(compiled("rules: {}\n"), ("dev", presets.to_vec()));
+    let policy = "roles:\n  r: { default_permission: deny }\nmodes:\n  dev:\n    rules: { fs_write_file: deny }\n  quiet: {}\n\
+                  active_mode: quiet\n";
+    let mut expected = presets.to_vec();
+    expected[1].1 = 1;
+    expected.insert(2, ("quiet", 0));
+    assert_eq!(compiled(policy), ("quiet", expected));
 }

@@ -84,10 +84,11 @@ fn chosen(settings: &Settings) -> Finding {
     let profile = settings.profile;
     let role = settings.role.map_or_else(|| "no role".to_owned(), |role| format!("role `{}`", role.name));
     let text = format!(
-        "profile `{}` ({}), discovery mode {}, {role}",
+        "profile `{}` ({}), discovery mode {}, {role}, mode `{}`",
         profile.entry.name,
         profile.source.name(),
-        settings.mode.name()
+        settings.mode.name(),
+        settings.steering.name
     );
     Finding::new("settings", Weight::Ok, text)
 }

@@ -59,13 +59,23 @@ fn the_policy_is_the_reviewed_one_and_says_why() {
     let mut sandbox = Sandbox::new("policy");
     let table = std::fs::read_to_string(repository().join("generated/permissions.tsv")).unwrap();
     let head: Vec<&str> = table.lines().find(|line| line.starts_with("# tool")).unwrap().split('\t').collect();
-    for (column, role) in head.iter().enumerate().skip(1) {
-        let chosen: &[&str] = if column == 1 { &[] } else { &["--role", role] };
+    let column_of = |name: &str| head.iter().position(|known| *known == name).unwrap();
+    for (column, name) in head.iter().enumerate().skip(1) {
+        let mode = name.strip_prefix("in mode ");
+        let chosen: &[&str] = match mode {
+            Some(mode) => &["--role", "admin", "--mode", mode],
+            None if column == 1 => &[],
+            None => &["--role", name],
+        };
         let told = sandbox.run(&[&["policy", "--json"], chosen].concat()).json();
         let tools = told["tools"].as_array().unwrap();
         assert_eq!(tools.len(), rows(&table).count());
         for (tool, row) in tools.iter().zip(rows(&table)) {
-            assert_eq!((&tool["tool"], &tool["access"]), (&row[0].into(), &row[column].into()), "{role}");
+            assert_eq!((&tool["tool"], &tool["access"]), (&row[0].into(), &row[column].into()), "{name}");
+            if mode.is_some() {
+                assert_eq!(row[column_of("admin")], "allow", "the mode alone decides");
+                assert_eq!(tool["decidedBy"], if row[column] == "allow" { "role" } else { "mode" }, "{name}: {tool}");
+            }
         }
     }
     let explained = [
@@ -74,6 +84,10 @@ fn the_policy_is_the_reviewed_one_and_says_why() {
         &["fs_write_file", "--role", "readonly"],
         &["discover_tools", "--role", "readonly"],
         &["fs_list_directory", "--role", "developer"],
+        &["fs_edit_file", "--mode", "debug"],
+        &["fs_write_file", "--role", "developer", "--mode", "review"],
+        &["fs_write_file", "--role", "readonly", "--mode", "debug"],
+        &["call_tool", "--mode", "research"],
     ];
     let told: String =
         explained.iter().map(|of| sandbox.run(&[&["policy", "explain"], *of].concat()).content()).collect();
@@ -81,19 +95,35 @@ fn the_policy_is_the_reviewed_one_and_says_why() {
         fs_write_file without a role: require_approval
           `fs_write_file` (permissions.yml:12) names it, in `rules`
         fs_read_file as role `readonly`: allow
-          `fs_read_file` (permissions.yml:71) names it, in `overrides` of `readonly`
+          `fs_read_file` (permissions.yml:75) names it, in `overrides` of `readonly`
         fs_write_file as role `readonly`: deny
           nothing in `overrides` of `readonly` fits it; this is the role's `default_permission`
         discover_tools as role `readonly`: allow
           no rule in `overrides` of `readonly` names it, and a native tool that only informs is allowed then
         fs_list_directory as role `developer`: allow
-          `fs_list_directory` (permissions.yml:55) names it, in `overrides` of `developer`
+          `fs_list_directory` (permissions.yml:59) names it, in `overrides` of `developer`
+        fs_edit_file without a role in mode `debug`: require_approval
+          the mode leaves no more: `*[destructiveHint]` fits it (reads and adds, and is asked before anything is changed or deleted)
+          without the mode it is allow:
+          nothing in `rules` fits it; `EVOKORE_SECURITY_DEFAULT_DENY` decides on such tools
+        fs_write_file as role `developer` in mode `review`: deny
+          the mode leaves no more: `*[!readOnlyHint]` fits it (reads what is to be judged, and changes nothing)
+          without the mode it is require_approval:
+          nothing in `overrides` of `developer` fits it; this is the role's `default_permission`
+        fs_write_file as role `readonly`: deny
+          nothing in `overrides` of `readonly` fits it; this is the role's `default_permission`
+        call_tool without a role: allow
+          nothing in `rules` fits it; `EVOKORE_SECURITY_DEFAULT_DENY` decides on such tools
     "#]]
     .assert_eq(&told);
     sandbox.set("EVOKORE_ROLE", "readonly");
-    assert_eq!(sandbox.run(&["policy", "--json"]).json()["role"], "readonly");
+    sandbox.set("EVOKORE_STEERING_MODE", "review");
+    let told = sandbox.run(&["policy", "--json"]).json();
+    assert_eq!((&told["role"], &told["mode"]), (&"readonly".into(), &"review".into()));
+    assert!(sandbox.run(&["policy"]).content().contains("\nmode review: "));
     for (arguments, said) in [
         (&["policy", "--role", "reedonly"][..], "did you mean `readonly`?"),
+        (&["policy", "--mode", "reserch"], "did you mean `research`? modes: `debug`, "),
         (&["policy", "explain", "fs_writefile"], "did you mean `fs_write_file`?"),
         (&["policy", "explain", "nobody"], "`evokore policy` lists all"),
     ] {

@@ -81,6 +81,7 @@ fn settings_that_mean_nothing() {
         ("EVOKORE_TOOL_DISCOVERY_MODE", "legasy"),
         ("EVOKORE_TOOL_SCHEMA_MODE", "tiny"),
         ("EVOKORE_ROLE", "root"),
+        ("EVOKORE_STEERING_MODE", "reserch"),
         ("EVOKORE_TOOL_LIST_PAGINATION", "perhaps"),
         ("EVOKORE_CHILD_SERVER_BOOT_TIMEOUT_MS", "soon"),
     ] {

@@ -19,6 +19,7 @@ mod library;
 mod lines;
 mod lists;
 mod logs;
+mod modes;
 mod odd;
 mod offers;
 mod parked;

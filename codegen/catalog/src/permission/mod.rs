@@ -5,6 +5,7 @@ mod ruling;
 
 pub use ruling::{Basis, Judgement};
 
+use crate::server::{OnDrift, OnHostile};
 use crate::tool::Annotations;
 use pattern::Pattern;
 
@@ -39,6 +40,10 @@ pub struct Policy {
     pub roles: &'static [Role],
     /// Role of sessions when the environment names none.
     pub active_role: Option<&'static str>,
+    /// Modes, sorted by name.
+    pub modes: &'static [Mode],
+    /// Mode when the environment names none.
+    pub active_mode: &'static str,
 }
 
 /// One entry of `roles`.
@@ -54,6 +59,23 @@ pub struct Role {
     pub default_permission: Access,
     /// Overrides.
     pub overrides: Rules,
+}
+
+/// A way of working, which leaves of what the role may do at most so much.
+#[derive(Debug, Clone, Copy)]
+pub struct Mode {
+    /// Name as written.
+    pub name: &'static str,
+    /// Its place in a row of [`Accesses`].
+    pub column: u16,
+    /// Text for people.
+    pub description: &'static str,
+    /// The most that may be done with a tool; what no rule is for is left to the role.
+    pub rules: Rules,
+    /// What becomes of tools that are not what their lock says, at least.
+    pub on_drift: OnDrift,
+    /// What becomes of tools with hostile content, at least.
+    pub on_hostile: OnHostile,
 }
 
 /// The rules of one mapping of the policy.
@@ -78,8 +100,9 @@ pub struct Rule {
     pub line: u32,
 }
 
-/// The access to one tool: without a role, then in each role in the order of [`Policy::roles`]. `None` where nothing
-/// decides, so that what holds for unlisted tools holds.
+/// The access to one tool: without a role, then in each role in the order of [`Policy::roles`], then the most that each
+/// mode leaves in the order of [`Policy::modes`]. `None` where nothing decides, so that what holds for unlisted tools
+/// holds, or the mode has no say.
 pub type Accesses = [Option<Access>];
 
 impl Policy {
@@ -88,17 +111,25 @@ impl Policy {
         self.roles.iter().find(|role| role.name == name)
     }
 
+    /// The mode called `name`.
+    pub fn mode(&self, name: &str) -> Option<&'static Mode> {
+        self.modes.iter().find(|mode| mode.name == name)
+    }
+
     /// What the build decides once for every tool it knows, and the runtime for every tool that a child server brings.
     pub fn accesses(&self, name: &str, annotations: Annotations, informs: bool) -> Vec<Option<Access>> {
-        let columns = [None].into_iter().chain(self.roles.iter().map(Some));
-        columns.map(|role| self.judge(role, name, annotations, informs).access()).collect()
+        let roles = [None].into_iter().chain(self.roles.iter().map(Some));
+        let by_role = roles.map(|role| self.judge(role, name, annotations, informs).access());
+        by_role.chain(self.modes.iter().map(|mode| mode.judge(name, annotations, informs).access())).collect()
     }
 }
 
-/// Decides the access of `role` (`None`: no role is active) to the tool with these `accesses`, where `unlisted` holds
-/// for what no rule names while no role is active.
-pub fn decide(accesses: &Accesses, role: Option<&Role>, unlisted: Access) -> Access {
-    let column = role.map_or(0, |role| usize::from(role.index) + 1);
+/// Decides the access to the tool with these `accesses`: the stricter of what `role` may do (`None`: no role is active,
+/// and `unlisted` holds for what no rule names) and of what `mode` leaves of it (`None`: all).
+pub fn decide(accesses: &Accesses, role: Option<&Role>, mode: Option<&Mode>, unlisted: Access) -> Access {
     // A column that is not there would be a fault of the build, and must open no door.
-    accesses.get(column).copied().unwrap_or(Some(Access::Deny)).unwrap_or(unlisted)
+    let column = |at: usize| accesses.get(at).copied().unwrap_or(Some(Access::Deny));
+    let by_role = column(role.map_or(0, |role| usize::from(role.index) + 1)).unwrap_or(unlisted);
+    let left = mode.and_then(|mode| column(mode.column.into())).unwrap_or(Access::Allow);
+    by_role.max(left)
 }

@@ -1,6 +1,6 @@
 //! Which rule decides, and why.
 
-use super::{Access, Policy, Role, Rule, Rules};
+use super::{Access, Mode, Policy, Role, Rule, Rules};
 use crate::tool::Annotations;
 
 /// What decides the access to a tool.
@@ -14,7 +14,7 @@ pub enum Basis {
     Informs,
     /// The role's `default_permission`.
     RoleDefault(Access),
-    /// Nothing: what holds for unlisted tools.
+    /// Nothing: what holds for unlisted tools, or whatever the role may do.
     Unlisted,
 }
 
@@ -28,7 +28,7 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// The access; `None` if it is that of unlisted tools.
+    /// The access; `None` if nothing decides.
     pub fn access(&self) -> Option<Access> {
         match self.basis {
             Basis::Exact(rule) | Basis::Pattern(rule) => Some(rule.access),
@@ -47,24 +47,35 @@ impl Policy {
     /// informs is never locked out by a pattern or a default, only by a rule that names it.
     pub fn judge(&self, role: Option<&Role>, name: &str, annotations: Annotations, informs: bool) -> Judgement {
         let rules = role.map_or(&self.rules, |role| &role.overrides);
-        let exact = rules.named(name);
-        let mut fitting: Vec<&'static Rule> = match informs {
-            true => Vec::new(),
-            false => rules.patterns.iter().filter(|rule| rule.pattern.matches(name, annotations)).collect(),
-        };
-        let pattern = deciding(&fitting);
-        let basis = match (exact, pattern) {
-            (Some(rule), _) => Basis::Exact(rule),
-            (None, Some(rule)) => Basis::Pattern(rule),
-            (None, None) if informs => Basis::Informs,
-            (None, None) => role.map_or(Basis::Unlisted, |role| Basis::RoleDefault(role.default_permission)),
-        };
-        fitting.retain(|rule| basis != Basis::Pattern(rule));
-        Judgement { basis, outdone: fitting }
+        rules.judge(role.map(|role| role.default_permission), name, annotations, informs)
+    }
+}
+
+impl Mode {
+    /// Decides the most that this mode leaves of the tool exposed as `name`, in the order of [`Policy::judge`]; of what no
+    /// rule is for it leaves everything.
+    pub fn judge(&self, name: &str, annotations: Annotations, informs: bool) -> Judgement {
+        self.rules.judge(None, name, annotations, informs)
     }
 }
 
 impl Rules {
+    fn judge(&self, default: Option<Access>, name: &str, annotations: Annotations, informs: bool) -> Judgement {
+        let exact = self.named(name);
+        let mut fitting: Vec<&'static Rule> = match informs {
+            true => Vec::new(),
+            false => self.patterns.iter().filter(|rule| rule.pattern.matches(name, annotations)).collect(),
+        };
+        let basis = match (exact, deciding(&fitting)) {
+            (Some(rule), _) => Basis::Exact(rule),
+            (None, Some(rule)) => Basis::Pattern(rule),
+            (None, None) if informs => Basis::Informs,
+            (None, None) => default.map_or(Basis::Unlisted, Basis::RoleDefault),
+        };
+        fitting.retain(|rule| basis != Basis::Pattern(rule));
+        Judgement { basis, outdone: fitting }
+    }
+
     /// The rule that names the tool exposed as `name`.
     fn named(&self, name: &str) -> Option<&'static Rule> {
         self.exact.binary_search_by(|rule| rule.tools.cmp(name)).ok().map(|at| &self.exact[at])
@@ -90,6 +101,7 @@ mod tests {
     use super::super::pattern::{Hint, Pattern};
     use super::super::{Access::*, decide};
     use super::*;
+    use crate::server::{OnDrift, OnHostile};
 
     const fn rule(tools: &'static str, access: Access) -> Rule {
         Rule { tools, pattern: Pattern { name: tools, hints: &[] }, access, line: 1 }
@@ -118,6 +130,25 @@ mod tests {
             },
         }],
         active_role: None,
+        modes: &[Mode { name: "dev", column: 2, rules: Rules { exact: &[], patterns: &[] }, ..RESEARCH }, RESEARCH],
+        active_mode: "dev",
+    };
+
+    const RESEARCH: Mode = Mode {
+        name: "research",
+        column: 3,
+        description: "",
+        rules: Rules {
+            exact: &[rule("call_tool", Allow), rule("fs_read", RequireApproval), rule("get_skill_help", Deny)],
+            patterns: &[Rule {
+                tools: "*[!readOnlyHint]",
+                pattern: Pattern { name: "*", hints: &[(Hint::ReadOnly, false)] },
+                access: Deny,
+                line: 0,
+            }],
+        },
+        on_drift: OnDrift::Warn,
+        on_hostile: OnHostile::Report,
     };
 
     #[test]
@@ -141,7 +172,32 @@ mod tests {
             (None, "discover_tools", reads, true, Deny, Allow),
         ] {
             let accesses = POLICY.accesses(name, annotations, informs);
-            assert_eq!(decide(&accesses, role, unlisted), expected, "{name} as {role:?}");
+            assert_eq!(decide(&accesses, role, None, unlisted), expected, "{name} as {role:?}");
+        }
+    }
+
+    #[test]
+    fn a_mode_only_takes_away() {
+        let silent = Annotations::default();
+        let reads = Annotations { read_only: Some(true), ..silent };
+        let readonly = POLICY.role("readonly");
+        for (role, name, annotations, informs, unlisted, dev, research) in [
+            (None, "other", silent, false, Allow, Allow, Deny),
+            (None, "other", reads, false, Allow, Allow, Allow),
+            (None, "other", reads, false, Deny, Deny, Deny),
+            (None, "fs_move", silent, false, Allow, RequireApproval, Deny),
+            (readonly, "fs_read", reads, false, Allow, Allow, RequireApproval),
+            (readonly, "fs_list", reads, false, Allow, RequireApproval, RequireApproval),
+            // Native tools: one that informs, two that do not, and two that are named.
+            (None, "discover_tools", reads, true, Deny, Allow, Allow),
+            (None, "refresh_skills", silent, false, Allow, Allow, Deny),
+            (None, "call_tool", silent, false, Allow, Allow, Allow),
+            (None, "get_skill_help", reads, true, Allow, Allow, Deny),
+            (readonly, "search_skills", reads, true, Allow, Deny, Deny),
+        ] {
+            let accesses = POLICY.accesses(name, annotations, informs);
+            let decided = ["dev", "research"].map(|mode| decide(&accesses, role, POLICY.mode(mode), unlisted));
+            assert_eq!(decided, [dev, research], "{name} as {role:?}");
         }
     }
 
@@ -156,6 +212,7 @@ mod tests {
 
     #[test]
     fn a_column_that_is_missing_opens_no_door() {
-        assert_eq!(decide(&[None], POLICY.role("readonly"), Allow), Deny);
+        assert_eq!(decide(&[None], POLICY.role("readonly"), None, Allow), Deny);
+        assert_eq!(decide(&[None, None], None, POLICY.mode("research"), Allow), Deny);
     }
 }
