@@ -26,6 +26,7 @@ use crate::session::{Notify, Session, When};
 use crate::settings::Settings;
 use crate::skills::Library;
 use crate::state::approvals::Requests;
+use crate::state::grants::Records;
 use crate::tasks::Known;
 
 /// One per process.
@@ -59,10 +60,12 @@ pub struct App {
 impl App {
     /// The state of a process that has just started; no child runs yet.
     pub fn new(settings: Settings, skills: Library) -> Arc<App> {
-        let requests = Requests::at(settings.home.as_deref().map(Requests::folder));
+        let home = settings.home.as_deref();
+        let requests = Requests::at(home.map(Requests::folder));
+        let records = Records::at(home.map(Records::folder));
         Arc::new(App {
             settings,
-            approvals: Approvals::new(requests),
+            approvals: Approvals::new(requests, records),
             states: States::default(),
             park: Park::default(),
             rate_limits: RateLimits::new(CATALOG.servers),

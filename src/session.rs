@@ -51,6 +51,11 @@ impl SessionId {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         SessionId(NEXT.fetch_add(1, Ordering::Relaxed))
     }
+
+    /// Its number in this process.
+    pub fn number(self) -> u64 {
+        self.0
+    }
 }
 
 /// A handshake-era session.

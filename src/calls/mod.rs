@@ -15,6 +15,7 @@ mod asker;
 pub(crate) mod bridge;
 pub mod cooldown;
 mod deferred;
+mod gates;
 mod judged;
 pub mod outcome;
 pub mod park;
@@ -36,17 +37,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::catalog::{CATALOG, NativeTool};
-use crate::child::{Caller, ChildCall, Client, Method, ProgressSender, Taker};
+use crate::child::{ChildCall, Client, Method, ProgressSender, Taker};
 use crate::listing::merged::ToolRef;
 use crate::native;
 use crate::results::{self, Limit, Page};
 use crate::session::Session;
-use cooldown::Cooldowns;
 use deferred::Expected;
+use gates::Gates;
 use judged::Judged;
 use outcome::Outcome;
 use route::Route;
-use state::{Approval, Bound, Opened};
+use state::{Bound, Opened};
 
 /// Which revision of the protocol a request speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +100,8 @@ pub struct CallRequest<'a> {
     pub others: Option<&'a RawValue>,
     /// The `_meta` member for the child, our own keys and the progress token removed.
     pub meta: Option<&'a RawValue>,
+    /// The approval token of `_meta`.
+    pub token: Option<&'a str>,
 }
 
 /// Answers one call. Always answers.
@@ -159,7 +162,7 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 definition: judged.definition(),
                 needs_approval: access == Access::RequireApproval,
             };
-            let opened = match ctx.era {
+            let mut opened = match ctx.era {
                 Era::Modern => ctx.app.states.open(bound, request.others)?,
                 Era::Handshake => Opened::default(),
             };
@@ -168,9 +171,9 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 // It has passed the gates, and is under way.
                 Some(number) => Some(rounds::resume(ctx, number, opened.others.as_deref())?),
                 None => {
-                    let (token, reason) = (token.as_deref(), judged.reason());
-                    let gates = Gates { original: &original, caller, token, reason, cooldowns };
-                    gates.pass(ctx, bound, opened.approval).await?;
+                    let (token, reason) = (token.as_deref().or(request.token), judged.reason());
+                    let gates = Gates { ctx, original: &original, caller, token, reason, cooldowns };
+                    gates.pass(bound, &mut opened).await?;
                     None
                 }
             };
@@ -220,39 +223,6 @@ fn taker(ctx: &CallContext, others: Option<&RawValue>, needed: bool) -> Taker {
         _ if needed => Taker::Us,
         Era::Modern if ctx.client.as_ref().is_some_and(|client| client.takes_tasks()) => Taker::Modern,
         _ => Taker::Nobody,
-    }
-}
-
-/// What stands between a call and its child, apart from the permission.
-struct Gates<'a> {
-    /// The child's own name for the tool.
-    original: &'a str,
-    caller: Caller,
-    /// The approval token among the arguments.
-    token: Option<&'a str>,
-    /// Why a person is asked, beside the policy.
-    reason: Option<&'static str>,
-    cooldowns: &'a Cooldowns,
-}
-
-impl Gates<'_> {
-    /// Passes all of them, and only then spends what they handed out.
-    async fn pass(&self, ctx: &CallContext, bound: Bound<'_>, approval: Option<Approval<'_>>) -> Result<(), Outcome> {
-        let app = &ctx.app;
-        let consent = match &approval {
-            None if bound.needs_approval => Some(app.approvals.check(bound, self.reason, self.token).await?),
-            _ => None,
-        };
-        let permit = app.rate_limits.take(bound.server, self.original, self.caller)?;
-        self.cooldowns.check(bound.what, bound.arguments)?;
-        permit.spend();
-        if let Some(approval) = approval {
-            approval.spend();
-        }
-        if let Some(consent) = consent {
-            consent.spend().await;
-        }
-        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use sha2::Sha256;
 use tokio::time::Instant;
 
-use super::approval::{digest, hex};
+use super::approval::{self, digest, hex};
 use super::outcome::Outcome;
 
 /// How long a state is good: as long as a person may take to answer.
@@ -47,17 +47,20 @@ enum Kind {
     Child,
     /// The same for a call that a person has approved.
     Approved,
+    /// The client is asked for the approval of its person; the answer counts once.
+    Asked,
     /// Its number is that of a call that waits here.
     Parked,
 }
 
 impl Kind {
-    const ALL: [Kind; 3] = [Kind::Child, Kind::Approved, Kind::Parked];
+    const ALL: [Kind; 4] = [Kind::Child, Kind::Approved, Kind::Asked, Kind::Parked];
 
     fn letter(self) -> char {
         match self {
             Kind::Child => 'c',
             Kind::Approved => 'a',
+            Kind::Asked => 'q',
             Kind::Parked => 'p',
         }
     }
@@ -72,6 +75,8 @@ pub struct Number(Box<str>);
 pub struct Opened<'a> {
     /// A person has approved the call.
     pub approval: Option<Approval<'a>>,
+    /// The person at the client was asked for approval, and the request brings the answer: what that becomes.
+    pub asked: Option<Approval<'a>>,
     /// The call that waits here for its answers.
     pub parked: Option<Number>,
     /// The members of the call with the child's state in place of ours, an object; `None` if there was no state.
@@ -137,6 +142,17 @@ impl States {
         Ok(members.to_json())
     }
 
+    /// `result`, an `input_required` result that asks for approval, with a state that the answer has to come with.
+    ///
+    /// # Errors
+    /// The system gives no random numbers.
+    pub(super) fn seal_question(&self, bound: Bound<'_>, result: &str) -> Result<String, String> {
+        let (number, sealed) = self.sealed(bound, Kind::Asked, approval::LIFETIME, "")?;
+        self.approve(number);
+        let open = result.strip_suffix('}').unwrap_or(result);
+        Ok(format!(r#"{open},"requestState":"{sealed}"}}"#))
+    }
+
     /// A number for a call that is going to wait here for `lifetime`, and the state that names it.
     ///
     /// # Errors
@@ -195,6 +211,7 @@ impl States {
         Ok(match kind {
             Kind::Child => Opened { others, ..Opened::default() },
             Kind::Approved => Opened { approval: self.take(number), others, ..Opened::default() },
+            Kind::Asked => Opened { asked: self.take(number), others, ..Opened::default() },
             Kind::Parked => Opened { parked: Some(number), others, ..Opened::default() },
         })
     }
@@ -232,7 +249,7 @@ impl States {
     }
 }
 
-fn random<const N: usize>() -> Result<[u8; N], String> {
+pub(super) fn random<const N: usize>() -> Result<[u8; N], String> {
     let mut random = [0; N];
     getrandom::fill(&mut random).map_err(|error| format!("the system gives no random numbers: {error}"))?;
     Ok(random)
@@ -306,6 +323,18 @@ mod tests {
         }
         tokio::time::advance(LIFETIME + Duration::from_secs(1)).await;
         assert!(open(&states, BOUND, &state).unwrap_err().contains("too old"));
+    }
+
+    #[tokio::test]
+    async fn an_answer_to_a_question_of_ours_counts_once() {
+        let states = States::default();
+        let result = states.seal_question(BOUND, r#"{"resultType":"input_required"}"#).unwrap();
+        let state = serde_json::from_str::<Value>(&result).unwrap()["requestState"].as_str().unwrap().to_owned();
+        let asked = |bound| states.open(bound, Some(&others(&state))).map(|opened| opened.asked);
+        assert!(asked(Bound { arguments: None, ..BOUND }).is_err(), "for this call alone");
+        drop(asked(BOUND).unwrap().unwrap());
+        asked(BOUND).unwrap().unwrap().spend();
+        assert!(asked(BOUND).unwrap().is_none());
     }
 
     #[tokio::test]

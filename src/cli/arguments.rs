@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 const ABOUT: &str = "One MCP server in front of them all: a compiled, measured, guarded tool surface";
-
 const EXAMPLES: &str = "\
 Examples:
   evokore try                            see what a client would see, without setting anything up
@@ -210,12 +209,14 @@ pub(crate) enum PolicyCommand {
 }
 
 const APPROVALS_EXAMPLES: &str = "\
-A call of a tool whose access is `require_approval` is refused until a person approves it here; then it may be made
-once. The list shows the IDs.
+A call of a tool whose access is `require_approval` needs a person's word. A client that can ask its user does so; for
+others the call is refused until it is approved here, and may then be made once. The list shows the IDs.
 
 Examples:
   evokore approvals
-  evokore approvals approve 1f0c";
+  evokore approvals approve 1f0c
+  evokore approvals approve 1f0c --always arguments
+  evokore approvals watch";
 
 /// `evokore approvals`.
 #[derive(Debug, Args)]
@@ -237,12 +238,22 @@ pub(crate) enum ApprovalsCommand {
     Approve {
         /// ID of the request; its first four digits are enough
         id: String,
+        /// Approve calls like it as well, until the client's session ends or `revoke`
+        #[arg(long, value_name = "WHAT")]
+        always: Option<crate::state::grants::Scope>,
     },
     /// Deny a call
     Deny {
         /// ID of the request; its first four digits are enough
         id: String,
     },
+    /// Take a standing approval back
+    Revoke {
+        /// ID of the standing approval; its first four digits are enough
+        id: String,
+    },
+    /// Show calls as they come to wait; at a terminal, ask about each
+    Watch,
 }
 
 const LOGIN_EXAMPLES: &str = "\

@@ -28,7 +28,8 @@ pub(crate) fn run(arguments: &CallArguments, out: Output) -> Result<Exit, Failur
     let given = given(arguments.arguments.as_deref())?;
     let live = Live::new(process::settings(None)?)?;
     let context = CallContext::alone(live.app.clone());
-    let request = CallRequest { name: &arguments.tool, arguments: given.as_deref(), others: None, meta: None };
+    let request =
+        CallRequest { name: &arguments.tool, arguments: given.as_deref(), others: None, meta: None, token: None };
     let outcome = match reach(&arguments.tool) {
         Reach::Inside => live.without_servers(calls::call(&context, request)),
         // The call itself waits for the server it needs.

@@ -5,7 +5,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::calls::Era;
-use crate::calls::approval::TOKEN_KEY;
+use crate::calls::approval::{TOKEN_KEY, token_in};
 use crate::child::{Capabilities, Level};
 use evokore_catalog::members::Members;
 
@@ -88,6 +88,11 @@ impl<'a> Meta<'a> {
             let token = token.get();
             token.starts_with('"') || token.strip_prefix('-').unwrap_or(token).bytes().all(|byte| byte.is_ascii_digit())
         })
+    }
+
+    /// The approval token.
+    pub(super) fn approval_token(&self) -> Option<String> {
+        token_in(&self.0)
     }
 
     /// What a child server gets: everything but what concerns the two of us. `None` when nothing is left.

@@ -29,6 +29,8 @@ pub(super) struct Call {
     meta: Option<Box<RawValue>>,
     /// The client's progress token, if it wants progress.
     token: Option<Box<RawValue>>,
+    /// The approval token of `_meta`.
+    approval: Option<String>,
 }
 
 /// What is asked.
@@ -64,6 +66,7 @@ impl Call {
             what,
             meta: request.meta.for_child(),
             token: request.meta.progress_token().map(ToOwned::to_owned),
+            approval: request.meta.approval_token(),
         }
     }
 
@@ -123,7 +126,8 @@ impl Call {
         match &self.what {
             What::Tool(Parameters { name, arguments, others }) => {
                 let (arguments, others) = (arguments.as_deref(), others.as_deref());
-                calls::call(ctx, CallRequest { name, arguments, others, meta }).await
+                let token = self.approval.as_deref();
+                calls::call(ctx, CallRequest { name, arguments, others, meta, token }).await
             }
             What::Offer(method, params) => {
                 let params = Members::parse(params.get()).unwrap_or_default();

@@ -6,16 +6,19 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use evokore_catalog::hostile::visible;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::grants::Scope;
 use super::{create_private_dir, write_atomic};
+use crate::calls::approval::Proposal;
 
 /// What a person decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// The call may be made, once.
-    Approved,
+    /// The call may be made, once; with a scope, those like it until the session ends.
+    Approved(Option<Scope>),
     /// The call must not be made.
     Denied,
 }
@@ -27,6 +30,9 @@ pub struct Pending {
     pub id: String,
     /// Exposed name of the tool.
     pub tool: String,
+    /// The server that would be called.
+    #[serde(default)]
+    pub server: String,
     /// Arguments with secrets masked, cut to a readable length.
     pub arguments: String,
     /// Seconds since 1970.
@@ -37,6 +43,9 @@ pub struct Pending {
     pub expires_at: u64,
     /// The serving process.
     pub pid: u32,
+    /// The role that the process has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
     /// Why it is asked for, beside the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -44,24 +53,19 @@ pub struct Pending {
 
 impl Pending {
     /// A request that starts now.
-    pub fn new(id: &str, tool: &str, arguments: Option<&str>, lifetime: Duration) -> Pending {
+    pub fn new(id: &str, proposal: &Proposal<'_>, lifetime: Duration) -> Pending {
         let now = now();
         Pending {
             id: id.to_owned(),
-            tool: tool.to_owned(),
-            arguments: masked(arguments.unwrap_or("{}")),
+            tool: proposal.tool.to_owned(),
+            server: proposal.server.to_owned(),
+            arguments: masked(proposal.arguments.unwrap_or("{}")),
             created_at: now,
             expires_at: now + lifetime.as_secs(),
             pid: std::process::id(),
-            reason: None,
+            role: proposal.role.map(str::to_owned),
+            reason: proposal.reason.map(str::to_owned),
         }
-    }
-
-    /// The same with why it is asked for.
-    #[must_use]
-    pub fn because(mut self, reason: Option<&str>) -> Pending {
-        self.reason = reason.map(str::to_owned);
-        self
     }
 }
 
@@ -102,7 +106,9 @@ impl Requests {
     pub async fn decision(&self, id: &str) -> Option<Decision> {
         let path = decision_path(self.folder.as_ref()?, id);
         match blocking(move || std::fs::read_to_string(path)).await?.ok()?.trim() {
-            "approved" => Some(Decision::Approved),
+            "approved" => Some(Decision::Approved(None)),
+            "approved arguments" => Some(Decision::Approved(Some(Scope::Arguments))),
+            "approved tool" => Some(Decision::Approved(Some(Scope::Tool))),
             "denied" => Some(Decision::Denied),
             _ => None,
         }
@@ -124,20 +130,12 @@ impl Requests {
 /// The folder cannot be read.
 pub fn list(folder: &Path) -> std::io::Result<Vec<Pending>> {
     let mut pending = Vec::new();
-    let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(pending),
-        entries => entries?,
-    };
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        if path.extension().is_none_or(|extension| extension != "json") {
-            continue;
+    for (id, request) in super::read_all::<Pending>(folder)? {
+        if request.expires_at <= now() {
+            remove(folder, &id);
+        } else if request.id == id {
+            pending.push(request);
         }
-        // A file that is being replaced or is not ours is passed over.
-        let Some(request) = std::fs::read(&path).ok().and_then(|json| serde_json::from_slice::<Pending>(&json).ok())
-        else {
-            continue;
-        };
-        if request.expires_at <= now() { remove(folder, &request.id) } else { pending.push(request) }
     }
     pending.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
     Ok(pending)
@@ -148,23 +146,29 @@ pub fn list(folder: &Path) -> std::io::Result<Vec<Pending>> {
 /// # Errors
 /// No such request, more than one, or the decision cannot be written.
 pub fn decide(folder: &Path, prefix: &str, decision: Decision) -> Result<Pending, String> {
-    if prefix.len() < 4 || !prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(format!("`{prefix}` is no request id: give at least four hexadecimal digits of it"));
-    }
-    let mut matching: Vec<Pending> = list(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    matching.retain(|request| request.id.starts_with(prefix));
-    match matching.len() {
-        0 => return Err(format!("no request `{prefix}` waits; it may have ended or been settled")),
-        1 => {}
-        n => return Err(format!("`{prefix}` fits {n} requests; give more digits")),
-    }
-    let request = matching.remove(0);
+    let pending = list(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let request = one_of(pending, prefix, |request| &request.id, "request")?;
     let word = match decision {
-        Decision::Approved => "approved\n",
+        Decision::Approved(None) => "approved\n",
+        Decision::Approved(Some(Scope::Arguments)) => "approved arguments\n",
+        Decision::Approved(Some(Scope::Tool)) => "approved tool\n",
         Decision::Denied => "denied\n",
     };
     write_atomic(&decision_path(folder, &request.id), word.as_bytes()).map_err(|error| error.to_string())?;
     Ok(request)
+}
+
+/// The one of `known` whose id starts with `prefix`.
+pub(super) fn one_of<T>(known: Vec<T>, prefix: &str, id: fn(&T) -> &String, what: &str) -> Result<T, String> {
+    if prefix.len() < 4 || !prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(format!("`{prefix}` is no id of a {what}: give at least four hexadecimal digits of it"));
+    }
+    let mut matching: Vec<T> = known.into_iter().filter(|one| id(one).starts_with(prefix)).collect();
+    match matching.len() {
+        0 => Err(format!("there is no {what} `{prefix}`; it may have ended")),
+        1 => Ok(matching.remove(0)),
+        n => Err(format!("`{prefix}` fits {n} of them; give more digits")),
+    }
 }
 
 fn request_path(folder: &Path, id: &str) -> PathBuf {
@@ -180,23 +184,23 @@ fn remove(folder: &Path, id: &str) {
     let _ = std::fs::remove_file(decision_path(folder, id));
 }
 
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
 }
 
 /// Longest preview of arguments, in characters.
 const PREVIEW: usize = 500;
 
-/// Arguments for a person: values under keys that name secrets are masked, control characters escaped by JSON.
-fn masked(arguments: &str) -> String {
+/// Arguments for a person: values under keys that name secrets are masked, and what does not show is made visible.
+pub fn masked(arguments: &str) -> String {
     let text = match serde_json::from_str::<Value>(arguments) {
         Ok(mut value) => {
             mask(&mut value);
-            value.to_string()
+            visible(&value.to_string())
         }
         Err(_) => return "(not JSON)".to_owned(),
     };

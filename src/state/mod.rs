@@ -3,6 +3,7 @@
 
 pub mod approvals;
 pub mod eras;
+pub mod grants;
 pub mod tokens;
 
 use std::io;
@@ -42,6 +43,39 @@ pub fn write_atomic(path: &Path, contents: &[u8]) -> io::Result<()> {
         let _ = std::fs::remove_file(&temporary);
     }
     written
+}
+
+/// The values of the files `<id>.json` in `folder`, each with its id. A file that is being replaced or is not ours is
+/// passed over.
+///
+/// # Errors
+/// The folder cannot be read.
+fn read_all<T: serde::de::DeserializeOwned>(folder: &Path) -> io::Result<Vec<(String, T)>> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let read = |path: PathBuf| {
+        let id = path.file_stem()?.to_str()?.to_owned();
+        let is_ours = path.extension()? == "json" && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let value = is_ours.then(|| std::fs::read(&path).ok())??;
+        Some((id, serde_json::from_slice(&value).ok()?))
+    };
+    Ok(entries.filter_map(|entry| read(entry.ok()?.path())).collect())
+}
+
+/// Whether a process is there. Where that cannot be told, it is.
+fn lives(pid: u32) -> bool {
+    #[cfg(unix)]
+    {
+        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+        pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = pid;
+        true
+    }
 }
 
 fn write_private(path: &Path, contents: &[u8]) -> io::Result<()> {

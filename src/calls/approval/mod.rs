@@ -1,125 +1,266 @@
 //! Consent to calls that the policy does not simply allow.
 //!
-//! A call whose access is `require_approval` never reaches a child server without a [`Consent`], and only
-//! [`Approvals::check`] makes one. The refusal hands out a token, bound to the tool and its exact arguments, good for
-//! one call and five minutes. The model can carry it but not spend it: it works only after a person has approved the
-//! request with `evokore approvals approve ID`.
+//! A call whose access is `require_approval` never reaches a child server without a [`Consent`]. It rests on the word of
+//! a person: given to the client program where that can ask them (`elicit`), for this call or as a standing approval
+//! until the session ends (`grants`), or to `evokore approvals` in a terminal. For the latter the refusal hands out a
+//! token (`token`), bound to the tool, its exact arguments, the session and the role, good for one call and five minutes. The
+//! model can carry it but not spend it: it works only after a person has approved the request.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
+mod elicit;
+mod grants;
+mod token;
+
+pub use token::TOKEN_KEY;
+pub(crate) use token::token_in;
+pub(super) use token::{digest, hex, take_token};
+
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
-use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
 use super::outcome::Outcome;
-use super::state::Bound;
-use crate::state::approvals::{Decision, Pending, Requests};
-use evokore_catalog::members::Members;
+use super::state::{Approval, Bound, random};
+use crate::child::{Caller, Client, Question};
+use crate::state::approvals::{Decision, Pending, Requests, masked};
+use crate::state::grants::{Records, Scope};
+use elicit::Verdict;
+use grants::Grants;
 
-/// The argument that carries a token; it is removed before the child server sees the call.
-pub const TOKEN_KEY: &str = "_evokore_approval_token";
-
-/// How long a token lives.
+/// How long a token lives, and how long a person is asked.
 pub const LIFETIME: Duration = Duration::from_secs(300);
 
 /// Most requests that wait at once; beyond it the oldest is withdrawn.
 const MAX_PENDING: usize = 64;
 
-/// Takes the approval token out of a call's arguments. Arguments without one stay the bytes they were.
-pub(super) fn take_token(arguments: Option<&RawValue>) -> (Option<String>, Option<Cow<'_, str>>) {
-    let Some(text) = arguments.map(RawValue::get) else { return (None, None) };
-    // A key may be spelt with escapes, so only a text without any backslash can be judged by its bytes.
-    if !text.contains(TOKEN_KEY) && !text.contains('\\') {
-        return (None, Some(Cow::Borrowed(text)));
-    }
-    let Ok(mut members) = Members::parse(text) else { return (None, Some(Cow::Borrowed(text))) };
-    match members.take(TOKEN_KEY) {
-        None => (None, Some(Cow::Borrowed(text))),
-        Some(token) => {
-            while members.take(TOKEN_KEY).is_some() {}
-            (serde_json::from_str(token.get()).ok(), Some(Cow::Owned(members.to_json())))
+/// What a person is asked to agree to.
+#[derive(Debug, Clone, Copy)]
+pub struct Proposal<'a> {
+    /// Exposed name of the tool.
+    pub tool: &'a str,
+    /// The server that would be called.
+    pub server: &'a str,
+    /// The arguments, as JSON.
+    pub arguments: Option<&'a str>,
+    /// The role that the process has.
+    pub role: Option<&'a str>,
+    /// Why they are asked, beside the policy; completes "because …".
+    pub reason: Option<&'a str>,
+}
+
+/// The question as a person reads it: secrets masked, and every character visible.
+impl fmt::Display for Proposal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Allow a call of `{}` at the server `{}`", self.tool, self.server)?;
+        if let Some(reason) = self.reason {
+            write!(f, ", asked because {reason}")?;
         }
+        write!(f, "?\nArguments: {}", masked(self.arguments.unwrap_or("{}")))?;
+        self.role.map_or(Ok(()), |role| write!(f, "\nRole: {role}"))
+    }
+}
+
+/// A call that needs consent.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// What a consent is bound to, beside the session and the role.
+    pub(super) bound: Bound<'a>,
+    /// Whose call it is.
+    pub(super) caller: Caller,
+    /// What a person is asked.
+    pub(super) proposal: Proposal<'a>,
+}
+
+impl Call<'_> {
+    fn digest(&self) -> [u8; 32] {
+        self.digest_of(self.bound)
+    }
+
+    /// The same for any arguments.
+    fn digest_of_tool(&self) -> [u8; 32] {
+        // No JSON, so it meets no arguments.
+        self.digest_of(Bound { arguments: Some("*"), ..self.bound })
+    }
+
+    fn digest_of(&self, bound: Bound<'_>) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.update(digest(bound));
+        hash.update(self.caller.map_or(u64::MAX, |session| session.number()).to_be_bytes());
+        hash.update(self.proposal.role.unwrap_or_default());
+        hash.finalize().into()
     }
 }
 
 /// Proof that a person agreed to one call, held by that call alone. Dropped unspent, because a later gate refused the
-/// call, it leaves the token valid.
+/// call, it is good for the same call again.
 #[derive(Debug)]
 pub struct Consent<'a> {
     approvals: &'a Approvals,
-    held: Option<Waiting>,
+    held: Option<Held<'a>>,
+}
+
+/// What a consent rests on.
+#[derive(Debug)]
+enum Held<'a> {
+    /// A token, whose request was approved.
+    Token(Waiting),
+    /// What the person at the client has said to a request.
+    Word(Agreed),
+    /// The same, or an earlier consent, in the state of a request of 2026-07-28, which gives itself back.
+    State(Approval<'a>),
 }
 
 impl Consent<'_> {
-    /// The call is made: the token is spent.
+    /// The call is made: the consent is spent.
     pub async fn spend(mut self) {
-        if let Some(held) = self.held.take() {
-            self.approvals.requests.remove(&held.id).await;
+        match self.held.take() {
+            Some(Held::Token(held)) => self.approvals.requests.remove(&held.id).await,
+            Some(Held::State(approval)) => approval.spend(),
+            // A word is gone with this; a grant stays.
+            Some(Held::Word(_)) | None => {}
         }
     }
 }
 
 impl Drop for Consent<'_> {
     fn drop(&mut self) {
-        if let Some(held) = self.held.take() {
-            self.approvals.lock().push(held);
+        match self.held.take() {
+            Some(Held::Token(held)) => self.approvals.waiting().push(held),
+            Some(Held::Word(agreed)) => self.approvals.keep(agreed),
+            Some(Held::State(_)) | None => {}
         }
     }
 }
 
-/// Calls that wait for a person.
+/// Calls that wait for a person, and what persons have agreed to.
 #[derive(Debug)]
 pub struct Approvals {
     requests: Requests,
     waiting: Mutex<Vec<Waiting>>,
+    /// Words whose call a later gate refused.
+    agreed: Mutex<Vec<Agreed>>,
+    grants: Grants,
 }
 
 #[derive(Debug, Clone)]
 struct Waiting {
     /// SHA-256 of the token: the token itself is kept by the caller alone.
     token: [u8; 32],
-    /// SHA-256 of tool, definition and canonical arguments.
+    /// The call that it is for ([`Call::digest`]).
     call: [u8; 32],
     id: String,
     expires: Instant,
 }
 
+/// A call that the person at a client has agreed to.
+#[derive(Debug, Clone, Copy)]
+struct Agreed {
+    call: [u8; 32],
+    expires: Instant,
+}
+
 impl Approvals {
-    /// Keeps the requests that a person sees in `requests`.
-    pub fn new(requests: Requests) -> Approvals {
-        Approvals { requests, waiting: Mutex::default() }
+    /// Keeps the requests that a person sees in `requests`, and the standing approvals in `records`.
+    pub fn new(requests: Requests, records: Records) -> Approvals {
+        Approvals { requests, waiting: Mutex::default(), agreed: Mutex::default(), grants: Grants::new(records) }
     }
 
-    /// Checks the consent to one call; `reason` is why it is asked for, beside the policy. A refused call leaves valid tokens valid.
+    /// The consent that there is already: by a token, a standing approval, or a word that was not used. A refused call
+    /// leaves valid tokens valid.
     ///
     /// # Errors
-    /// The answer that says how consent is given.
-    pub(super) async fn check(
+    /// The answer to a token whose request is denied or not decided.
+    pub(super) async fn standing(&self, call: &Call<'_>, token: Option<&str>) -> Result<Option<Consent<'_>>, Outcome> {
+        if let Some(waiting) = token.and_then(|token| self.find(token, &call.digest())) {
+            return self.decided(call, waiting).await;
+        }
+        if let Some(agreed) = self.take_agreed(&call.digest()) {
+            return Ok(Some(self.consent(Held::Word(agreed))));
+        }
+        Ok(self.grants.cover(call).await.then_some(Consent { approvals: self, held: None }))
+    }
+
+    /// Asks the person at a client of the handshake era. `None`: they do not decide.
+    ///
+    /// # Errors
+    /// The answer to a call that they do not want.
+    pub(super) async fn ask_client(
         &self,
-        bound: Bound<'_>,
-        reason: Option<&'static str>,
-        token: Option<&str>,
-    ) -> Result<Consent<'_>, Outcome> {
-        let tool = bound.what;
-        let call = digest(bound);
-        let known = token.and_then(|token| self.find(token, &call));
-        let Some(waiting) = known else { return Err(self.ask(bound, reason, call, token.is_some()).await) };
-        match self.requests.decision(&waiting.id).await {
-            Some(Decision::Approved) => {
-                // Another call may have taken it during the await.
-                if self.forget(&waiting.id) {
-                    return Ok(Consent { approvals: self, held: Some(waiting) });
-                }
-                Err(self.ask(bound, reason, call, true).await)
+        client: &dyn Client,
+        question: Question,
+        call: &Call<'_>,
+    ) -> Result<Option<Consent<'_>>, Outcome> {
+        let verdict = elicit::ask(client, question, LIFETIME).await;
+        let agreed = Agreed { call: call.digest(), expires: Instant::now() + LIFETIME };
+        self.said(call, verdict, Held::Word(agreed)).await
+    }
+
+    /// Takes what the person at a client of 2026-07-28 has said, by the members of its request and the state that came
+    /// with it; and those members without it. `None`: they do not decide.
+    ///
+    /// # Errors
+    /// The answer to a call that they do not want.
+    pub(super) async fn answered<'a>(
+        &'a self,
+        call: &Call<'_>,
+        approval: Approval<'a>,
+        others: Option<&str>,
+    ) -> (Result<Option<Consent<'a>>, Outcome>, Option<String>) {
+        let (verdict, others) = elicit::answered(others);
+        (self.said(call, verdict, Held::State(approval)).await, others)
+    }
+
+    /// The consent that rests on an approval in the state of a request.
+    pub(super) fn carried<'a>(&'a self, approval: Approval<'a>) -> Consent<'a> {
+        self.consent(Held::State(approval))
+    }
+
+    async fn said<'a>(
+        &'a self,
+        call: &Call<'_>,
+        verdict: Verdict,
+        held: Held<'a>,
+    ) -> Result<Option<Consent<'a>>, Outcome> {
+        match verdict {
+            Verdict::Allowed(scope) => {
+                self.grant(call, scope).await;
+                Ok(Some(self.consent(held)))
             }
+            Verdict::Declined => {
+                self.consent(held).spend().await;
+                Err(denied(call.proposal.tool))
+            }
+            Verdict::Open => Ok(None),
+        }
+    }
+
+    async fn grant(&self, call: &Call<'_>, scope: Option<Scope>) {
+        // Of a tool that is not what it was, each call is looked at.
+        if let Some(scope) = scope.filter(|_| call.proposal.reason.is_none()) {
+            self.grants.give(call, scope).await;
+        }
+    }
+
+    fn consent<'a>(&'a self, held: Held<'a>) -> Consent<'a> {
+        Consent { approvals: self, held: Some(held) }
+    }
+
+    /// What a person has said to the request `waiting`, which is the caller's from then on.
+    async fn decided(&self, call: &Call<'_>, waiting: Waiting) -> Result<Option<Consent<'_>>, Outcome> {
+        let tool = call.proposal.tool;
+        match self.requests.decision(&waiting.id).await {
+            // Another call may have taken it during the await.
+            Some(Decision::Approved(scope)) if self.forget(&waiting.id) => {
+                self.grant(call, scope).await;
+                Ok(Some(self.consent(Held::Token(waiting))))
+            }
+            Some(Decision::Approved(_)) => Ok(None),
             Some(Decision::Denied) => {
                 self.forget(&waiting.id);
                 self.requests.remove(&waiting.id).await;
-                Err(Outcome::error_text(&format!("the user has denied this call of `{tool}`; do not repeat it")))
+                Err(denied(tool))
             }
             None => Err(Outcome::error_text(&format!(
                 "nobody has approved this call of `{tool}` yet. Ask the user to run `evokore approvals approve {}`, then repeat the call",
@@ -132,29 +273,45 @@ impl Approvals {
         let token: [u8; 32] = Sha256::digest(token.as_bytes()).into();
         let now = Instant::now();
         // Digests are compared, so the time a comparison takes tells nothing about the token.
-        self.lock().iter().find(|w| w.token == token && w.call == *call && w.expires > now).cloned()
+        self.waiting().iter().find(|w| w.token == token && w.call == *call && w.expires > now).cloned()
     }
 
     fn forget(&self, id: &str) -> bool {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting();
         let before = waiting.len();
         waiting.retain(|known| known.id != id);
         waiting.len() < before
     }
 
-    async fn ask(&self, bound: Bound<'_>, reason: Option<&str>, call: [u8; 32], had_token: bool) -> Outcome {
-        let Bound { what: tool, arguments, .. } = bound;
-        let mut random = [0u8; 16];
-        if let Err(error) = getrandom::fill(&mut random) {
-            return Outcome::error_text(&format!(
-                "`{tool}` needs approval, but the system gives no random numbers: {error}"
-            ));
+    fn take_agreed(&self, call: &[u8; 32]) -> Option<Agreed> {
+        let mut agreed = self.agreed();
+        let now = Instant::now();
+        agreed.retain(|known| known.expires > now);
+        let at = agreed.iter().position(|known| known.call == *call)?;
+        Some(agreed.swap_remove(at))
+    }
+
+    /// Keeps a word that was not used; of too many the oldest is forgotten.
+    fn keep(&self, word: Agreed) {
+        let mut agreed = self.agreed();
+        if agreed.len() >= MAX_PENDING {
+            agreed.remove(0);
         }
+        agreed.push(word);
+    }
+
+    /// Asks whoever looks at `evokore approvals`: the refusal, which says how consent is given.
+    pub(super) async fn request(&self, call: &Call<'_>, had_token: bool) -> Outcome {
+        let Proposal { tool, reason, .. } = call.proposal;
+        let random = match random::<16>() {
+            Ok(random) => random,
+            Err(why) => return Outcome::error_text(&format!("`{tool}` needs approval, but {why}")),
+        };
         let token = hex(&random);
         let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
         let id = hex(&hash[..4]);
         let dropped = {
-            let mut waiting = self.lock();
+            let mut waiting = self.waiting();
             let now = Instant::now();
             let mut dropped: Vec<String> = Vec::new();
             waiting.retain(|known| {
@@ -167,13 +324,13 @@ impl Approvals {
             if waiting.len() >= MAX_PENDING {
                 dropped.push(waiting.remove(0).id);
             }
-            waiting.push(Waiting { token: hash, call, id: id.clone(), expires: now + LIFETIME });
+            waiting.push(Waiting { token: hash, call: call.digest(), id: id.clone(), expires: now + LIFETIME });
             dropped
         };
         for id in dropped {
             self.requests.remove(&id).await;
         }
-        if let Err(reason) = self.requests.add(Pending::new(&id, tool, arguments, LIFETIME).because(reason)).await {
+        if let Err(reason) = self.requests.add(Pending::new(&id, &call.proposal, LIFETIME)).await {
             return Outcome::error_text(&format!(
                 "`{tool}` needs a person's approval, but it cannot be asked for: {reason}"
             ));
@@ -186,37 +343,28 @@ impl Approvals {
         ))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Waiting>> {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Waiting>> {
+        // No code that could panic runs under the locks, so a poisoned one still holds a consistent state.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn agreed(&self) -> MutexGuard<'_, Vec<Agreed>> {
+        self.agreed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-/// Binds a token to the tool, its definition where that counts, and its arguments, whatever the order of their keys.
-pub(super) fn digest(bound: Bound<'_>) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    hash.update(bound.what.as_bytes());
-    hash.update([0, u8::from(bound.definition.is_some())]);
-    if let Some(definition) = bound.definition {
-        hash.update(Sha256::digest(definition));
-    }
-    let text = bound.arguments.unwrap_or("{}");
-    match serde_json::from_str::<Value>(text) {
-        Ok(mut value) => {
-            value.sort_all_objects();
-            hash.update(value.to_string().as_bytes());
-        }
-        // Not canonical, but still exact.
-        Err(_) => hash.update(text.as_bytes()),
-    }
-    hash.finalize().into()
+/// The question for the person at this client, if it can be asked: by a request, or else by the result of one of its own.
+pub(super) fn question(client: &dyn Client, by_request: bool, call: &Call<'_>) -> Option<Question> {
+    elicit::question(client, by_request, &call.proposal)
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
+/// The `input_required` result with which a client of 2026-07-28 is asked, without its state.
+pub(super) fn required(question: &Question) -> String {
+    elicit::required(question)
+}
+
+fn denied(tool: &str) -> Outcome {
+    Outcome::error_text(&format!("the user has denied this call of `{tool}`; do not repeat it"))
 }
 
 #[cfg(test)]

@@ -1,7 +1,12 @@
 //! What a model can and cannot do with an approval token.
 
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
 use super::*;
 use crate::state::approvals::decide;
+
+const ARGUMENTS: &str = r#"{"a":1,"b":2}"#;
 
 fn text(outcome: &Outcome) -> String {
     let Outcome::Result(bytes) = outcome else { panic!("{outcome:?}") };
@@ -16,15 +21,56 @@ fn token_and_id(refusal: &str) -> (String, String) {
     (token, id)
 }
 
+/// Approvals whose requests and records lie in `folder`.
+fn approvals(folder: &std::path::Path) -> Approvals {
+    Approvals::new(Requests::at(Some(folder.to_owned())), Records::at(Some(folder.join("grants"))))
+}
+
 /// A call of `tool`, which is what it was.
-fn bound<'a>(tool: &'a str, arguments: &'a str) -> Bound<'a> {
-    Bound { server: 0, what: tool, arguments: Some(arguments), definition: None, needs_approval: true }
+fn call<'a>(tool: &'a str, arguments: &'a str) -> Call<'a> {
+    let arguments = Some(arguments);
+    let bound = Bound { server: 0, what: tool, arguments, definition: None, needs_approval: true };
+    Call { bound, caller: None, proposal: Proposal { tool, server: "s", arguments, role: None, reason: None } }
+}
+
+async fn tried(approvals: &Approvals, call: Call<'_>, token: Option<&str>) -> Result<(), String> {
+    match approvals.standing(&call, token).await {
+        Ok(Some(consent)) => consent.spend().await,
+        Ok(None) => return Err(text(&approvals.request(&call, token.is_some()).await)),
+        Err(refusal) => return Err(text(&refusal)),
+    }
+    Ok(())
 }
 
 async fn asked(approvals: &Approvals, tool: &str, arguments: &str, token: Option<&str>) -> Result<(), String> {
-    let consent = approvals.check(bound(tool, arguments), None, token).await.map_err(|outcome| text(&outcome))?;
-    consent.spend().await;
-    Ok(())
+    tried(approvals, call(tool, arguments), token).await
+}
+
+/// A client whose person gives this answer.
+#[derive(Debug)]
+struct Person(Value);
+
+impl Client for Person {
+    fn capabilities(&self) -> std::sync::Arc<crate::child::Capabilities> {
+        std::sync::Arc::new(crate::child::Capabilities::of(r#"{"elicitation":{}}"#))
+    }
+    fn level(&self) -> Option<crate::child::Level> {
+        None
+    }
+    fn log(&self, _: &'static str, _: &[u8]) -> bool {
+        true
+    }
+    fn ask(&self, _: Question) -> crate::child::Answering {
+        let answer = self.0.to_string();
+        Box::pin(async move { Some(crate::child::ChildReply::Result(answer.into())) })
+    }
+    fn tell(&self, _: &'static str, _: Option<&[u8]>) {}
+}
+
+async fn said<'a>(approvals: &'a Approvals, call: &Call<'_>, answer: Value) -> Result<Option<Consent<'a>>, Outcome> {
+    let client = Person(json!({"action": "accept", "content": {"answer": answer}}));
+    let question = question(&client, true, call).unwrap();
+    approvals.ask_client(&client, question, call).await
 }
 
 #[test]
@@ -44,21 +90,26 @@ fn the_token_never_reaches_the_child() {
 #[tokio::test]
 async fn a_token_works_once_for_one_call_and_only_after_a_person_said_so() {
     let folder = crate::state::approvals::scratch("once");
-    let approvals = Approvals::new(Requests::at(Some(folder.clone())));
+    let approvals = approvals(&folder);
     let refusal = asked(&approvals, "t", r#"{"a":1,"b":2}"#, None).await.unwrap_err();
     let (token, id) = token_and_id(&refusal);
 
     let unapproved = asked(&approvals, "t", r#"{"a":1,"b":2}"#, Some(&token)).await.unwrap_err();
     assert!(unapproved.contains("nobody has approved"), "{unapproved}");
 
-    decide(&folder, &id, Decision::Approved).unwrap();
+    decide(&folder, &id, Decision::Approved(None)).unwrap();
     for (tool, arguments) in [("u", r#"{"a":1,"b":2}"#), ("t", r#"{"a":1,"b":3}"#)] {
         let other = asked(&approvals, tool, arguments, Some(&token)).await.unwrap_err();
         assert!(other.contains("not valid for this call"), "{other}");
     }
-    let turned = Bound { definition: Some(b"{}"), ..bound("t", r#"{"a":1,"b":2}"#) };
-    let other = text(&approvals.check(turned, None, Some(&token)).await.map(drop).unwrap_err());
-    assert!(other.contains("not valid for this call"), "{other}");
+    let (mut turned, mut foreign, mut promoted) = (call("t", ARGUMENTS), call("t", ARGUMENTS), call("t", ARGUMENTS));
+    turned.bound.definition = Some(b"{}");
+    foreign.caller = Some(crate::session::SessionId::next());
+    promoted.proposal.role = Some("admin");
+    for other in [turned, foreign, promoted] {
+        let refusal = tried(&approvals, other, Some(&token)).await.unwrap_err();
+        assert!(refusal.contains("not valid for this call"), "{other:?}: {refusal}");
+    }
     // The refused attempts have not spent it, and the order of keys does not matter.
     asked(&approvals, "t", r#"{"b":2,"a":1}"#, Some(&token)).await.unwrap();
     asked(&approvals, "t", r#"{"a":1,"b":2}"#, Some(&token)).await.unwrap_err();
@@ -68,10 +119,10 @@ async fn a_token_works_once_for_one_call_and_only_after_a_person_said_so() {
 #[tokio::test]
 async fn a_token_outlives_a_call_that_a_later_gate_refused() {
     let folder = crate::state::approvals::scratch("held");
-    let approvals = Approvals::new(Requests::at(Some(folder.clone())));
+    let approvals = approvals(&folder);
     let (token, id) = token_and_id(&asked(&approvals, "t", "{}", None).await.unwrap_err());
-    decide(&folder, &id, Decision::Approved).unwrap();
-    let consent = approvals.check(bound("t", "{}"), None, Some(&token)).await.unwrap();
+    decide(&folder, &id, Decision::Approved(None)).unwrap();
+    let consent = approvals.standing(&call("t", "{}"), Some(&token)).await.unwrap();
     let second = asked(&approvals, "t", "{}", Some(&token)).await.unwrap_err();
     assert!(second.contains("not valid"), "one call at a time: {second}");
     drop(consent);
@@ -83,22 +134,94 @@ async fn a_token_outlives_a_call_that_a_later_gate_refused() {
 #[tokio::test]
 async fn a_denied_call_stays_denied() {
     let folder = crate::state::approvals::scratch("denied");
-    let approvals = Approvals::new(Requests::at(Some(folder.clone())));
+    let approvals = approvals(&folder);
     let (token, id) = token_and_id(&asked(&approvals, "t", "{}", None).await.unwrap_err());
     decide(&folder, &id, Decision::Denied).unwrap();
     let refusal = asked(&approvals, "t", "{}", Some(&token)).await.unwrap_err();
     assert!(refusal.contains("denied"), "{refusal}");
-    assert!(decide(&folder, &id, Decision::Approved).is_err(), "the request is gone");
+    assert!(decide(&folder, &id, Decision::Approved(None)).is_err(), "the request is gone");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[tokio::test]
 async fn requests_are_bounded() {
     let folder = crate::state::approvals::scratch("bounded");
-    let approvals = Approvals::new(Requests::at(Some(folder.clone())));
+    let approvals = approvals(&folder);
     for n in 0..MAX_PENDING + 10 {
         asked(&approvals, "t", &format!("{{\"n\":{n}}}"), None).await.unwrap_err();
     }
     assert_eq!(crate::state::approvals::list(&folder).unwrap().len(), MAX_PENDING);
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn the_word_of_a_person_is_good_for_one_call_and_comes_back_when_a_gate_is_closed() {
+    let folder = crate::state::approvals::scratch("word");
+    let approvals = approvals(&folder);
+    let this = call("t", ARGUMENTS);
+    said(&approvals, &this, json!("Allow once")).await.unwrap().unwrap().spend().await;
+    assert!(approvals.standing(&this, None).await.unwrap().is_none(), "it is spent");
+    drop(said(&approvals, &this, json!("Allow once")).await.unwrap().unwrap());
+    assert!(approvals.standing(&call("t", "{}"), None).await.unwrap().is_none(), "for other arguments");
+    approvals.standing(&this, None).await.unwrap().unwrap().spend().await;
+    assert!(approvals.standing(&this, None).await.unwrap().is_none());
+    let refusal = text(&said(&approvals, &this, json!("Do not allow")).await.map(drop).unwrap_err());
+    assert!(refusal.contains("denied"), "{refusal}");
+    assert!(said(&approvals, &this, json!("allow once")).await.unwrap().is_none(), "no answer that was offered");
+}
+
+#[tokio::test]
+async fn a_standing_approval_covers_what_it_says_until_it_is_taken_back() {
+    let folder = crate::state::approvals::scratch("standing");
+    let approvals = approvals(&folder);
+    let records = || crate::state::grants::list(&folder.join("grants")).unwrap();
+    let covers = async |call: Call<'_>| approvals.standing(&call, None).await.unwrap().is_some();
+    let this = call("t", ARGUMENTS);
+    said(&approvals, &this, json!("Allow with these arguments, until the session ends"))
+        .await
+        .unwrap()
+        .unwrap()
+        .spend()
+        .await;
+    assert!(covers(this).await && covers(this).await && !covers(call("t", "{}")).await);
+    said(&approvals, &call("t", "{}"), json!("Allow this tool, until the session ends"))
+        .await
+        .unwrap()
+        .unwrap()
+        .spend()
+        .await;
+    assert!(covers(call("t", r#"{"c":3}"#)).await && !covers(call("u", "{}")).await);
+    let mut other = call("t", "{}");
+    other.caller = Some(crate::session::SessionId::next());
+    assert!(!covers(other).await, "of another session");
+    other = call("t", "{}");
+    other.bound.definition = Some(b"{}");
+    assert!(!covers(other).await, "the tool is another");
+    let [narrow, wide] = records().try_into().unwrap_or_else(|records| panic!("{records:?}"));
+    let (narrow, wide) = if narrow.arguments.is_some() { (narrow, wide) } else { (wide, narrow) };
+    assert_eq!((narrow.arguments.as_deref(), wide.arguments), (Some(ARGUMENTS), None));
+    crate::state::grants::revoke(&folder.join("grants"), &wide.id).unwrap();
+    assert!(!covers(call("t", "{}")).await && covers(this).await);
+    // A record that nobody was asked for grants nothing.
+    Records::at(Some(folder.join("grants")))
+        .add(crate::state::grants::Record::new("0badcafe", "u", None, None))
+        .await
+        .unwrap();
+    assert!(!covers(call("u", "{}")).await);
+    for _ in 0..MAX_PENDING + 10 {
+        let consent = said(&approvals, &call("v", "{}"), json!("Allow this tool, until the session ends")).await;
+        consent.unwrap().unwrap().spend().await;
+    }
+    assert_eq!(records().len(), MAX_PENDING + 1, "bounded");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn of_a_tool_that_is_not_what_it_was_each_call_is_looked_at() {
+    let folder = crate::state::approvals::scratch("changed");
+    let approvals = approvals(&folder);
+    let mut this = call("t", "{}");
+    this.proposal.reason = Some("the tool is not what was locked");
+    said(&approvals, &this, json!("Allow this tool, until the session ends")).await.unwrap().unwrap().spend().await;
+    assert!(approvals.standing(&this, None).await.unwrap().is_none());
 }

@@ -154,7 +154,8 @@ async fn a_call_over_the_limit_keeps_its_approval() {
     let ctx = CallContext::alone(app);
     let call = async |arguments: String| {
         let arguments: Box<RawValue> = serde_json::from_str(&arguments).unwrap();
-        let request = CallRequest { name: "fs_write_file", arguments: Some(&arguments), others: None, meta: None };
+        let request =
+            CallRequest { name: "fs_write_file", arguments: Some(&arguments), others: None, meta: None, token: None };
         let Outcome::Result(bytes) = crate::calls::call(&ctx, request).await else { panic!("a result") };
         String::from_utf8(bytes.to_vec()).unwrap()
     };
@@ -163,7 +164,7 @@ async fn a_call_over_the_limit_keeps_its_approval() {
         let refusal = call(format!("{{\"n\":{n}}}")).await;
         let token = refusal.split("\\\"").nth(3).unwrap_or_else(|| panic!("{refusal}")).to_owned();
         let waiting = list(&folder).unwrap().pop().unwrap_or_else(|| panic!("{refusal}"));
-        decide(&folder, &waiting.id, Decision::Approved).unwrap();
+        decide(&folder, &waiting.id, Decision::Approved(None)).unwrap();
         format!("{{\"n\":{n},\"_evokore_approval_token\":\"{token}\"}}")
     };
     let is_limit = |answer: &str| answer.contains("rate limit: tool `write_file` of server `fs`");

@@ -347,6 +347,8 @@ fn a_person_settles_what_waits() {
     };
     request("1f0c2a3b", 32_503_680_000);
     request("1f0c9999", 32_503_680_000);
+    // A file that names another request settles none.
+    sandbox.write("home/.evokore/approvals/cafe0000.json", sandbox.read("home/.evokore/approvals/1f0c2a3b.json"));
     request("deadbeef", 2);
     let told = sandbox.run(&["approvals", "--json"]).json();
     assert_eq!(told["pending"].as_array().unwrap().len(), 2, "ended requests are gone: {told}");
@@ -355,7 +357,7 @@ fn a_person_settles_what_waits() {
     let ran = sandbox.run(&["approvals", "approve", "1f0c"]);
     assert_eq!(
         (ran.code, ran.stderr.as_str()),
-        (2, "error: `1f0c` fits 2 requests; give more digits\nhint: `evokore approvals` lists what waits\n")
+        (2, "error: `1f0c` fits 2 of them; give more digits\nhint: `evokore approvals` lists what waits\n")
     );
     let text = sandbox.run(&["approvals", "approve", "1f0c2"]).content();
     assert_eq!(text, "approved 1f0c2a3b: fs_write_file {\"path\":\"a\"}\n");

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::asks::asked;
 use super::lists::with_child;
-use super::{Sandbox, Session, text};
+use super::{Sandbox, Session, Streams, eventually, hello, modern, text};
 
 fn session(name: &str) -> Option<(Sandbox, Session)> {
     with_child(name, &[("EVOKORE_ROLE", "developer")], &["more"])
@@ -46,10 +47,11 @@ fn a_way_around_asks_the_same_question() {
         place["_evokore_approval_token"] = token.into();
         assert_eq!(text(&session.call("call_tool", agreed)), "{\"a\": 1}");
     }
-    // A token beside the arguments is for nobody, and not handed on either.
+    // A client program may keep the token away from the arguments.
     let (id, token) = handed_out(&session.call("fs_echo", json!({"a": 1})));
     sandbox.run(&["approvals", "approve", &id]).content();
     let beside = json!({"name": "fs_echo", "arguments": {"a": 1}, "_meta": {"_evokore_approval_token": token}});
+    assert_eq!(text(&session.ask("tools/call", beside.clone())), "{\"a\": 1}");
     assert_eq!(session.ask("tools/call", beside)["isError"], true);
 }
 
@@ -80,4 +82,119 @@ fn a_call_that_rests_spends_no_approval() {
         let resting = session.call("fs_echo", second.clone());
         assert!(text(&resting).starts_with("[EVOKORE COOLDOWN]"), "{resting}");
     }
+}
+
+/// A client that can ask its person, with the child that the role may call only with approval.
+fn with_person(name: &str) -> Option<(Sandbox, Session)> {
+    let mut sandbox = Sandbox::new(name);
+    if !sandbox.with_fs_server_that(&["more"]) {
+        return None;
+    }
+    sandbox.set("EVOKORE_ROLE", "developer");
+    let mut session = Session::start(&sandbox, Streams::Pipes);
+    let mut params = hello("2025-11-25");
+    params["capabilities"] = json!({"elicitation": {}});
+    session.ask("initialize", params);
+    session.notify("notifications/initialized", json!({}));
+    Some((sandbox, session))
+}
+
+/// Calls, has the person say `answer` to what they are asked, and gives back the result and the question.
+fn with_answer(session: &mut Session, arguments: &Value, answer: &Value) -> (Value, Value) {
+    let id = session.request("tools/call", json!({"name": "fs_echo", "arguments": arguments}));
+    let question = asked(session);
+    assert_eq!(question["method"], "elicitation/create");
+    session.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
+    (session.answer_to(id)["result"].clone(), question["params"].clone())
+}
+
+fn choosing(words: &str) -> Value {
+    json!({"action": "accept", "content": {"answer": words}})
+}
+
+#[test]
+fn the_person_at_the_client_is_asked() {
+    let Some((sandbox, mut session)) = with_person("approval-person") else { return };
+    let arguments = json!({"a": 1, "api_key": "hidden"});
+    let (done, question) = with_answer(&mut session, &arguments, &choosing("Allow once"));
+    assert_eq!(serde_json::from_str::<Value>(text(&done)).unwrap(), arguments, "the child gets all of it");
+    let message = question["message"].as_str().unwrap();
+    for part in ["`fs_echo`", "server `fs`", "\"a\":1", "Role: developer"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    assert!(!question.to_string().contains("hidden"), "{question}");
+    let (denied, _) = with_answer(&mut session, &arguments, &json!({"action": "decline"}));
+    assert!(denied["isError"] == true && text(&denied).contains("has denied"), "asked again for each call: {denied}");
+    // Who does not decide there can do so in a terminal.
+    let (open, _) = with_answer(&mut session, &json!({}), &json!({"action": "cancel"}));
+    let (id, token) = handed_out(&open);
+    sandbox.run(&["approvals", "approve", &id]).content();
+    assert_eq!(text(&session.call("fs_echo", json!({"_evokore_approval_token": token}))), "{}");
+}
+
+#[test]
+fn a_standing_approval_is_seen_and_taken_back_in_a_terminal() {
+    let Some((sandbox, mut session)) = with_person("approval-standing") else { return };
+    let (done, _) = with_answer(&mut session, &json!({}), &choosing("Allow this tool, until the session ends"));
+    assert_eq!(text(&done), "{}");
+    assert_eq!(text(&session.call("fs_echo", json!({"a": 1}))), "{\"a\": 1}", "nobody is asked");
+    let told = sandbox.run(&["approvals", "--json"]).json();
+    assert_eq!((&told["pending"], &told["granted"][0]["tool"]), (&json!([]), &json!("fs_echo")));
+    let id = told["granted"][0]["id"].as_str().unwrap().to_owned();
+    let text_of_it = sandbox.run(&["approvals"]).content();
+    assert!(text_of_it.contains(&format!("{id}  fs_echo with any arguments")), "{text_of_it}");
+    assert_eq!(
+        sandbox.run(&["approvals", "revoke", &id]).content(),
+        format!("revoked {id}: fs_echo with any arguments\n")
+    );
+    let (done, _) = with_answer(&mut session, &json!({"a": 1}), &choosing("Allow once"));
+    assert_eq!(text(&done), "{\"a\": 1}");
+    drop(session);
+    eventually("the grant is gone with its process", || {
+        sandbox.run(&["approvals"]).content() == "nothing waits for approval\n"
+    });
+}
+
+#[test]
+fn a_terminal_can_approve_for_the_session() {
+    let Some((sandbox, mut session)) = session("approval-always") else { return };
+    let (id, token) = handed_out(&session.call("fs_echo", json!({"a": 1})));
+    sandbox.run(&["approvals", "approve", &id, "--always", "arguments"]).content();
+    session.call("fs_echo", json!({"a": 1, "_evokore_approval_token": token}));
+    assert_eq!(text(&session.call("fs_echo", json!({"a": 1}))), "{\"a\": 1}");
+    handed_out(&session.call("fs_echo", json!({"a": 2})));
+}
+
+#[test]
+fn a_client_of_2026_07_28_is_asked_by_the_result() {
+    let Some((_sandbox, mut session)) = with_person("approval-rounds") else { return };
+    let offering = |params: Value| {
+        let mut params = modern(params);
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
+        params
+    };
+    let call = |arguments: Value| json!({"name": "fs_echo", "arguments": arguments});
+    let again = |call: &Value, state: &Value, answer: Value| {
+        let mut again = call.clone();
+        again["requestState"] = state.clone();
+        again["inputResponses"] = json!({ "approval": answer });
+        offering(again)
+    };
+    let this = call(json!({"a": 1}));
+    let needs = session.ask("tools/call", offering(this.clone()));
+    assert_eq!(needs["resultType"], "input_required", "{needs}");
+    assert_eq!(needs["inputRequests"]["approval"]["method"], "elicitation/create");
+    let state = &needs["requestState"];
+    let foreign = session.answer("tools/call", again(&call(json!({"a": 2})), state, choosing("Allow once")));
+    assert_eq!(foreign["error"]["code"], -32602, "{foreign}");
+    let unclear = session.ask("tools/call", again(&this, state, json!({"action": "accept"})));
+    handed_out(&unclear);
+    let done = session.ask("tools/call", again(&this, state, choosing("Allow once")));
+    assert_eq!(text(&done), "{\"a\": 1}", "{done}");
+    let replayed = session.ask("tools/call", again(&this, state, choosing("Allow once")));
+    assert_eq!(replayed["resultType"], "input_required", "one use: {replayed}");
+    let denied = session.ask("tools/call", again(&this, &replayed["requestState"], choosing("Do not allow")));
+    assert!(text(&denied).contains("has denied"), "{denied}");
+    // Whoever cannot be asked gets a token.
+    handed_out(&session.ask("tools/call", modern(this)));
 }

@@ -294,12 +294,12 @@ fn tasks_of_2026_07_28_go_to_their_owner() {
 #[test]
 fn a_person_approves_the_call_that_makes_a_task() {
     let variables = [("EVOKORE_ROLE", "developer")];
-    let Some((sandbox, mut session)) = with_tasks("tasks-approved", &[], &variables) else { return };
-    let call = |arguments: Value| json!({"name": "fs_slow", "arguments": arguments, "task": {}});
-    let refusal = session.ask("tools/call", call(json!({})));
-    let (id, token) = super::approval::handed_out(&refusal);
-    sandbox.run(&["approvals", "approve", &id]).content();
-    let made = session.ask("tools/call", call(json!({"_evokore_approval_token": token})));
+    let Some((_sandbox, mut session)) = with_tasks("tasks-approved", &[], &variables) else { return };
+    let id = session.request("tools/call", json!({"name": "fs_slow", "arguments": {}, "task": {}}));
+    let question = asked(&mut session);
+    let answer = json!({"action": "accept", "content": {"answer": "Allow once"}});
+    session.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
+    let made = session.answer_to(id)["result"].clone();
     assert_eq!(made["task"]["taskId"], "fs:1", "{made}");
     assert_eq!(session.ask("tasks/get", json!({"taskId": "fs:1"}))["status"], "working");
 }

@@ -1,0 +1,92 @@
+//! What stands between a call and its child, apart from the permission: consent, rate limit, cooldown.
+
+use super::approval::{self, Call, Consent, Proposal};
+use super::cooldown::Cooldowns;
+use super::outcome::Outcome;
+use super::state::{Bound, Opened};
+use super::{CallContext, Era};
+use crate::catalog::CATALOG;
+use crate::child::Caller;
+
+/// The gates of one call.
+pub(super) struct Gates<'g, 'a> {
+    pub(super) ctx: &'a CallContext,
+    /// The child's own name for the tool.
+    pub(super) original: &'g str,
+    pub(super) caller: Caller,
+    /// The approval token that came with the call.
+    pub(super) token: Option<&'g str>,
+    /// Why a person is asked, beside the policy.
+    pub(super) reason: Option<&'static str>,
+    pub(super) cooldowns: &'g Cooldowns,
+}
+
+impl<'a> Gates<'_, 'a> {
+    /// Passes all of them, and only then spends what they handed out.
+    ///
+    /// # Errors
+    /// The answer of the gate that is closed.
+    pub(super) async fn pass(&self, bound: Bound<'_>, opened: &mut Opened<'a>) -> Result<(), Outcome> {
+        let consent = if bound.needs_approval { Some(self.consent(bound, opened).await?) } else { None };
+        let permit = self.ctx.app.rate_limits.take(bound.server, self.original, self.caller)?;
+        self.cooldowns.check(bound.what, bound.arguments)?;
+        permit.spend();
+        if let Some(consent) = consent {
+            consent.spend().await;
+        }
+        Ok(())
+    }
+
+    /// The consent of a person. To get it may take minutes; nobody waits once the client has given up.
+    async fn consent(&self, bound: Bound<'_>, opened: &mut Opened<'a>) -> Result<Consent<'a>, Outcome> {
+        tokio::select! {
+            biased;
+            () = self.ctx.cancelled.cancelled() => Err(Outcome::error_text("the call was given up")),
+            consent = self.consented(bound, opened) => consent,
+        }
+    }
+
+    async fn consented(&self, bound: Bound<'_>, opened: &mut Opened<'a>) -> Result<Consent<'a>, Outcome> {
+        let app = &self.ctx.app;
+        let proposal = Proposal {
+            tool: bound.what,
+            server: CATALOG.servers.get(usize::from(bound.server)).map_or("", |server| server.id),
+            arguments: bound.arguments,
+            role: app.settings.role.map(|role| role.name),
+            reason: self.reason,
+        };
+        let call = Call { bound, caller: self.caller, proposal };
+        if let Some(approval) = opened.approval.take() {
+            return Ok(app.approvals.carried(approval));
+        }
+        let mut is_asked = false;
+        if let Some(asked) = opened.asked.take() {
+            let (said, others) = app.approvals.answered(&call, asked, opened.others.as_deref()).await;
+            opened.others = others.or_else(|| Some("{}".to_owned()));
+            if let Some(consent) = said? {
+                return Ok(consent);
+            }
+            is_asked = true;
+        }
+        if let Some(consent) = app.approvals.standing(&call, self.token).await? {
+            return Ok(consent);
+        }
+        let by_request = self.ctx.era == Era::Handshake;
+        // Who has just closed the question is not asked it again at once.
+        let client = self.ctx.client.as_deref().filter(|_| !is_asked);
+        if let Some((client, question)) = client.and_then(|it| Some((it, approval::question(it, by_request, &call)?))) {
+            match self.ctx.era {
+                Era::Handshake => {
+                    if let Some(consent) = app.approvals.ask_client(client, question, &call).await? {
+                        return Ok(consent);
+                    }
+                }
+                Era::Modern => match app.states.seal_question(bound, &approval::required(&question)) {
+                    Ok(result) => return Err(Outcome::Result(result.into())),
+                    Err(why) => crate::log::line(&format!("the client cannot be asked for approval: {why}")),
+                },
+            }
+        }
+        Err(app.approvals.request(&call, self.token.is_some()).await)
+    }
+}
