@@ -335,6 +335,10 @@ impl Approvals {
                 "`{tool}` needs a person's approval, but it cannot be asked for: {reason}"
             ));
         }
+        // It may have been withdrawn for newer ones before its file was written.
+        if !self.waiting().iter().any(|known| known.id == id) {
+            self.requests.remove(&id).await;
+        }
         let because = reason.map_or_else(String::new, |reason| format!(", because {reason}"));
         let again = if had_token { "that token is not valid for this call. " } else { "" };
         Outcome::error_text(&format!(

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use evokore_catalog::canonical::exact;
 use evokore_catalog::members::Members;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
@@ -44,14 +44,8 @@ pub(in crate::calls) fn digest(bound: Bound<'_>) -> [u8; 32] {
         hash.update(Sha256::digest(definition));
     }
     let text = bound.arguments.unwrap_or("{}");
-    match serde_json::from_str::<Value>(text) {
-        Ok(mut value) => {
-            value.sort_all_objects();
-            hash.update(value.to_string().as_bytes());
-        }
-        // Not canonical, but still exact.
-        Err(_) => hash.update(text.as_bytes()),
-    }
+    // What has no such spelling counts as it is.
+    hash.update(exact(text).as_deref().unwrap_or(text).as_bytes());
     hash.finalize().into()
 }
 

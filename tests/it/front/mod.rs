@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod adversary;
 mod approval;
 mod asks;
 mod bytes;
