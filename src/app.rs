@@ -18,7 +18,7 @@ use crate::child::{ChildEntry, ChildSink, ChildStatus, ChildTool, Children, Clie
 use crate::listing::drift::{self, Report};
 use crate::listing::live;
 use crate::listing::merged::Merged;
-use crate::listing::projection;
+use crate::listing::projection::{self, Revealed};
 use crate::offers::{self, Offered, Shelf};
 use crate::resources;
 use crate::results::Results;
@@ -207,11 +207,12 @@ impl App {
             (std::mem::replace(&mut *merged, new.clone()), new)
         };
         for session in self.sessions() {
-            if projection::differs(&self.settings, &old, &new, server, &session.activated()) {
+            if projection::differs(&self.settings, &old, &new, server, &session.revealed()) {
                 session.tools_changed(When::Debounced);
             }
         }
-        if let Some(modern) = self.modern.get().filter(|_| projection::differs(&self.settings, &old, &new, server, &[]))
+        if let Some(modern) =
+            self.modern.get().filter(|_| projection::differs(&self.settings, &old, &new, server, &Revealed::NONE))
         {
             modern.tools_changed(When::Debounced);
         }

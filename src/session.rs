@@ -10,6 +10,7 @@ use evokore_catalog::profile::SchemaMode;
 use tokio::task::AbortHandle;
 
 use crate::calls::cooldown::Cooldowns;
+use crate::listing::projection::Revealed;
 use crate::log;
 use crate::offers::Target;
 use crate::settings::Settings;
@@ -72,6 +73,7 @@ struct State {
     activated: Vec<(Box<str>, u64)>,
     tick: u64,
     epoch: u64,
+    lists_once: bool,
     probe: Probe,
     /// The addresses that the client has subscribed to, each with the child's resource behind it.
     watched: BTreeMap<String, Option<Target>>,
@@ -112,9 +114,23 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Names of the activated tools, sorted.
-    pub fn activated(&self) -> Vec<Box<str>> {
-        self.state().activated.iter().map(|(name, _)| name.clone()).collect()
+    /// What this session's list holds besides what its profile shows.
+    pub fn revealed(&self) -> Revealed {
+        let state = self.state();
+        if state.lists_once {
+            return Revealed::All;
+        }
+        Revealed::Named(state.activated.iter().map(|(name, _)| name.clone()).collect())
+    }
+
+    /// Whether the client never asks for a list again.
+    pub fn lists_once(&self) -> bool {
+        self.state().lists_once
+    }
+
+    /// The client never asks for a list again: what is not in its first one does not exist for it.
+    pub fn list_once(&self) {
+        self.state().lists_once = true;
     }
 
     /// Activates `names` and tells how many were not active before. Does not notify.
@@ -277,7 +293,7 @@ mod tests {
         }
         session.touch("t0000");
         assert_eq!(session.activate(["new", "t0005"]), 1);
-        let active = session.activated();
+        let Revealed::Named(active) = session.revealed() else { panic!("only what it has activated") };
         assert_eq!(active.len(), MAX_ACTIVATED);
         assert!(active.is_sorted());
         assert!(active.iter().any(|name| &**name == "t0000"));

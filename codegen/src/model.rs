@@ -41,6 +41,8 @@ pub struct Model {
     pub profiles: Vec<Projection>,
     /// `discovery.activeProfile`.
     pub active_profile: Option<&'static str>,
+    /// `discovery.clientsThatListOnce`.
+    pub clients_that_list_once: Vec<&'static str>,
     /// Child servers in configured order.
     pub servers: Vec<ServerSpec>,
     /// How many of them boot at the same time.
@@ -127,6 +129,7 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
         natives: natives.len(),
         profiles,
         active_profile,
+        clients_that_list_once: config.discovery.clients_that_list_once.iter().map(|name| leak(&name.value)).collect(),
         servers: config.servers.iter().map(|server| spec(server, &config.guard, &locks)).collect(),
         max_concurrent_boots: config.max_concurrent_boots.unwrap_or(MAX_CONCURRENT_BOOTS),
         skills: skills.entries,

@@ -154,6 +154,13 @@ impl Children {
         }
     }
 
+    /// Waits until every boot that is under way has come to something, and all lists have been read.
+    pub async fn all_listed(&self) {
+        for server in &self.shared.servers {
+            server.listed().await;
+        }
+    }
+
     /// Whether a server is up whose lists besides tools are still being read.
     pub fn are_listing(&self) -> bool {
         self.shared.servers.iter().any(|server| matches!(server.phase(), Phase::Up(_)) && !*server.listed.borrow())

@@ -12,7 +12,7 @@ use crate::catalog::CATALOG;
 use crate::discovery::{self, EXACT};
 use crate::error::{Exit, Failure};
 use crate::listing::merged::{Merged, ToolRef};
-use crate::listing::projection;
+use crate::listing::projection::{self, Revealed};
 use crate::settings::Settings;
 
 /// One tool that was found.
@@ -72,7 +72,7 @@ fn find(live: &Live, query: String, limit: usize) -> Answer {
         server: found.tool.server_id(),
         score: (f64::from((found.score / best).min(1.0)) * 100.0).round() / 100.0,
         description: found.tool.description().to_owned(),
-        listed: projection::is_visible(settings, found.tool, &[]),
+        listed: projection::is_visible(settings, found.tool, &Revealed::NONE),
     });
     let found: Vec<Found> = found.collect();
     let (by_name, unnamed) = find_names(settings, &merged, &query, limit.saturating_sub(found.len()));

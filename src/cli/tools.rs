@@ -12,7 +12,7 @@ use super::process;
 use crate::catalog::CATALOG;
 use crate::error::{Exit, Failure};
 use crate::listing::merged::{Merged, ToolRef};
-use crate::listing::projection;
+use crate::listing::projection::{self, Revealed};
 use crate::settings::{DiscoveryMode, Settings};
 
 /// Runs the command.
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &ToolsArguments, out: Output) -> Result<Exit, Failu
     let merged = Merged::default();
     let tools: Vec<(ToolRef<'_>, ToolTokens)> = merged
         .iter()
-        .filter(|tool| projection::is_visible(&settings, *tool, &[]))
+        .filter(|tool| projection::is_visible(&settings, *tool, &Revealed::NONE))
         .filter_map(|tool| match tool {
             ToolRef::Compiled(_, entry) => Some((tool, entry.tokens)),
             ToolRef::Live(..) => None,

@@ -6,15 +6,15 @@ use evokore_catalog::profile::SchemaMode;
 use evokore_catalog::tool::{Span, ToolEntry};
 
 use super::merged::{Merged, ToolRef};
-use super::projection::{self, Activated};
+use super::projection::{self, Revealed};
 use crate::catalog::CATALOG;
 use crate::settings::Settings;
 
 /// What a list is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct ListRequest<'a> {
-    /// Names the session has activated, sorted.
-    pub activated: &'a Activated,
+    /// What the session's list holds besides what its profile shows.
+    pub revealed: &'a Revealed,
     /// Effective schema mode.
     pub schema_mode: SchemaMode,
     /// Cursor of the request.
@@ -28,7 +28,7 @@ pub struct ListRequest<'a> {
 /// The bytes of the `result` member of the answer.
 pub fn list(settings: &Settings, merged: &Merged, request: ListRequest<'_>) -> Vec<Bytes> {
     let tools =
-        merged.iter().filter(|tool| tool.is_listable() && projection::is_visible(settings, *tool, request.activated));
+        merged.iter().filter(|tool| tool.is_listable() && projection::is_visible(settings, *tool, request.revealed));
     let mut body = Body::new(request.schema_mode);
     let mut next = None;
     if request.cursor.is_some() || settings.paginate {

@@ -7,15 +7,31 @@ use evokore_catalog::project;
 use super::merged::{Merged, ToolRef};
 use crate::settings::{DiscoveryMode, Settings};
 
-/// The names a session has activated, sorted.
-pub type Activated = [Box<str>];
+/// What a session's list holds besides what its profile shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Revealed {
+    /// Tools of these names, sorted.
+    Named(Vec<Box<str>>),
+    /// Every tool.
+    All,
+}
 
-/// Whether the list of a session with `activated` tools shows `tool`.
-pub fn is_visible(settings: &Settings, tool: ToolRef<'_>, activated: &Activated) -> bool {
+impl Revealed {
+    /// Nothing.
+    pub const NONE: Revealed = Revealed::Named(Vec::new());
+
+    fn holds(&self, name: &str) -> bool {
+        match self {
+            Revealed::Named(names) => names.binary_search_by(|known| (**known).cmp(name)).is_ok(),
+            Revealed::All => true,
+        }
+    }
+}
+
+/// Whether the list of a session with the `revealed` tools shows `tool`.
+pub fn is_visible(settings: &Settings, tool: ToolRef<'_>, revealed: &Revealed) -> bool {
     is_permitted(settings, tool)
-        && (settings.mode == DiscoveryMode::Legacy
-            || is_always_visible(settings, tool)
-            || activated.binary_search_by(|name| (**name).cmp(tool.name())).is_ok())
+        && (settings.mode == DiscoveryMode::Legacy || is_always_visible(settings, tool) || revealed.holds(tool.name()))
 }
 
 /// Whether `tool` may be known of at all: denied and withheld tools are neither listed, found nor described.
@@ -48,11 +64,11 @@ fn is_always_visible(settings: &Settings, tool: ToolRef<'_>) -> bool {
 }
 
 /// Whether swapping `old` for `new` changes what such a session's list holds of `server`.
-pub fn differs(settings: &Settings, old: &Merged, new: &Merged, server: u16, activated: &Activated) -> bool {
+pub fn differs(settings: &Settings, old: &Merged, new: &Merged, server: u16, revealed: &Revealed) -> bool {
     let visible = |merged: &Merged| -> Vec<Vec<u8>> {
         merged
             .of_server(server)
-            .filter(|tool| tool.is_listable() && is_visible(settings, *tool, activated))
+            .filter(|tool| tool.is_listable() && is_visible(settings, *tool, revealed))
             .filter_map(|tool| tool.described().map(<[u8]>::to_vec))
             .collect()
     };

@@ -9,7 +9,7 @@ use crate::calls::CallContext;
 use crate::child::{ChildStatus, Status};
 use crate::discovery::{self, Answer, EXACT};
 use crate::listing::merged::ToolRef;
-use crate::listing::projection;
+use crate::listing::projection::{self, Revealed};
 use crate::session::When;
 use crate::settings::DiscoveryMode;
 use evokore_catalog::answers::{self, DEFAULT_LIMIT};
@@ -54,7 +54,7 @@ pub(super) fn discover_tools(arguments: &Map<String, Value>, ctx: &CallContext) 
     let stable = settings.profile.entry.activation == Activation::Stable;
     let schemas = arguments::flag(arguments, "schemas")?;
     let activated = if stable { 0 } else { activate(ctx, &answer) };
-    let active = ctx.session.as_ref().map(|session| session.activated()).unwrap_or_default();
+    let revealed = ctx.session.as_ref().map_or(Revealed::NONE, |session| session.revealed());
     let best = answer.found.iter().map(|found| found.score).filter(|score| *score < EXACT).fold(f32::EPSILON, f32::max);
     let matches: Vec<Match<'_>> = answer
         .found
@@ -64,7 +64,7 @@ pub(super) fn discover_tools(arguments: &Map<String, Value>, ctx: &CallContext) 
             server: found.tool.server_id(),
             score: (f64::from((found.score / best).min(1.0)) * 100.0).round() / 100.0,
             description: found.tool.description(),
-            listed: projection::is_visible(settings, found.tool, &active),
+            listed: projection::is_visible(settings, found.tool, &revealed),
             input_schema: schemas.then(|| input_schema(found.tool)).flatten(),
         })
         .collect();
@@ -84,10 +84,13 @@ pub(super) fn discover_tools(arguments: &Map<String, Value>, ctx: &CallContext) 
 fn activate(ctx: &CallContext, answer: &Answer<'_>) -> usize {
     let settings = &ctx.app.settings;
     let Some(session) = ctx.session.as_ref().filter(|_| settings.mode == DiscoveryMode::Dynamic) else { return 0 };
+    if session.revealed() == Revealed::All {
+        return 0;
+    }
     let hidden = answer
         .found
         .iter()
-        .filter(|found| found.tool.server().is_some() && !projection::is_visible(settings, found.tool, &[]))
+        .filter(|found| found.tool.server().is_some() && !projection::is_visible(settings, found.tool, &Revealed::NONE))
         .map(|found| found.tool.name());
     let added = session.activate(hidden);
     if added > 0 {

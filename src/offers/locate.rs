@@ -31,12 +31,7 @@ pub(super) async fn locate(ctx: &CallContext, asked: &str) -> Result<Option<Targ
         return Ok(Some(found));
     }
     let children = app.started_children().await;
-    let all = async {
-        for server in (0u16..).take(CATALOG.servers.len()) {
-            children.listed(server).await;
-        }
-    };
-    let _ = timeout(PATIENCE, all).await;
+    let _ = timeout(PATIENCE, children.all_listed()).await;
     Ok(find())
 }
 

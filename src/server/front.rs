@@ -1,7 +1,6 @@
 //! The loop over the client's lines: what each is, and who answers it. What concerns tools, resources,
 //! prompts and tasks is answered here on bytes; everything else goes to rmcp.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -15,6 +14,7 @@ use super::crew::Crew;
 use super::handshake;
 use super::in_flight::{InFlight, MAX_IN_FLIGHT, Owner};
 use super::lane::Protocol;
+use super::lists::{self, List};
 use super::meta::Meta;
 use super::notify::ClientNotifier;
 use super::peer::Peer;
@@ -22,17 +22,13 @@ use super::tool_call::Call;
 use crate::app::App;
 use crate::calls::outcome::INVALID_PARAMS;
 use crate::calls::{CallContext, Era, bridge};
-use crate::child::{ChildReply, Client, Level, Method, Status};
-use crate::listing::list::{self, ListRequest};
-use crate::offers;
+use crate::child::{ChildReply, Client, Level, Method};
 use crate::session::Session;
-use crate::wire::envelope::{self, INTERNAL_ERROR, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, Text};
+use crate::wire::envelope::{self, INTERNAL_ERROR, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND};
 use crate::wire::frame::Frame;
 use crate::wire::outbox::Outbox;
 use crate::wire::salvage;
 use evokore_catalog::members::Members;
-use evokore_catalog::permission::Access;
-use evokore_catalog::profile::SchemaMode;
 
 /// One client on one pair of streams.
 pub(super) struct Front {
@@ -130,9 +126,10 @@ impl Front {
         }
         let request = Request { id, params: members.as_ref(), meta: &meta, era };
         match method {
-            "tools/list" => self.list(request).await,
             "tools/call" => self.call(Call::read(request), request).await,
-            "resources/list" | "resources/templates/list" | "prompts/list" => self.list_offers(method, request).await,
+            "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => {
+                self.list(method, request).await;
+            }
             "resources/subscribe" | "resources/unsubscribe" | "tasks/result" | "tasks/list" if era == Era::Modern => {
                 self.error(Some(id), METHOD_NOT_FOUND, &format!("revision 2026-07-28 has no `{method}`")).await;
             }
@@ -220,6 +217,9 @@ impl Front {
         match handshake::initialize(params) {
             Ok((result, client)) => {
                 self.peer.greet(client.capabilities());
+                if client.name().is_some_and(|name| lists::lists_once(&name)) {
+                    self.session.list_once();
+                }
                 self.protocol.set_client(client);
                 self.out.send(Frame::result(id, [result.into()])).await;
             }
@@ -227,54 +227,11 @@ impl Front {
         }
     }
 
-    async fn list(&self, request: Request<'_>) {
-        let cursor = match cursor(request.params) {
-            Ok(cursor) => cursor,
-            Err(message) => {
-                return self.error(Some(request.id), INVALID_PARAMS, message).await;
-            }
-        };
-        let (app, session) = (&self.app, &self.session);
-        let (activated, schema_mode, epoch) = match request.era {
-            Era::Handshake => (session.activated(), session.schema_mode(&app.settings), session.epoch()),
-            Era::Modern => (Vec::new(), app.settings.schema_mode, 0),
-        };
-        let list = ListRequest {
-            activated: &activated,
-            schema_mode,
-            cursor: cursor.as_deref(),
-            epoch,
-            tail: self.cache_hints(request.era),
-        };
-        let segments = list::list(&app.settings, &app.merged(), list);
-        self.out.send(Frame::result(request.id, segments)).await;
-        if schema_mode == SchemaMode::Deferred && request.era == Era::Handshake {
-            session.arm_probe(&app.settings);
-        }
-    }
-
-    async fn list_offers(&self, method: &str, request: Request<'_>) {
-        if let Err(message) = cursor(request.params) {
-            return self.error(Some(request.id), INVALID_PARAMS, message).await;
-        }
-        // All in one page: whatever cursor comes is none of ours, and starting over loses nothing.
-        if let Some(list) = offers::List::of(method) {
-            let segments = offers::list(&self.app, list, self.cache_hints(request.era));
-            self.out.send(Frame::result(request.id, segments)).await;
-        }
-    }
-
-    /// What a list says about how long it holds (2026-07-28, server/utilities/caching): nothing while servers still
-    /// start, a minute after; shared between users only when neither role nor mode colours it.
-    fn cache_hints(&self, era: Era) -> &'static str {
-        let settings = &self.app.settings;
-        let is_coloured = settings.role.is_some() || settings.steering.rules.iter().next().is_some();
-        let private = is_coloured || settings.unlisted != Access::Allow;
-        match (era, !is_booting(&self.app), private) {
-            (Era::Handshake, ..) => "",
-            (Era::Modern, false, _) => r#","resultType":"complete","ttlMs":0,"cacheScope":"private""#,
-            (Era::Modern, true, true) => r#","resultType":"complete","ttlMs":60000,"cacheScope":"private""#,
-            (Era::Modern, true, false) => r#","resultType":"complete","ttlMs":60000,"cacheScope":"public""#,
+    async fn list(&self, method: &str, request: Request<'_>) {
+        match List::read(method, request, &self.session) {
+            Err(message) => self.error(Some(request.id), INVALID_PARAMS, message).await,
+            Ok(list) if list.must_wait(&self.app) => self.call(Ok(Call::of_list(list, request)), request).await,
+            Ok(list) => self.out.send(Frame::result(request.id, list.result(&self.app))).await,
         }
     }
 
@@ -315,10 +272,6 @@ fn without_mark(line: &[u8]) -> &[u8] {
     line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line)
 }
 
-fn is_booting(app: &App) -> bool {
-    app.server_status().iter().any(|server| server.status == Status::Booting) || app.children().are_listing()
-}
-
 /// Whether a subscription asks for news of tasks.
 fn names_tasks(params: Option<&Members<'_>>) -> bool {
     let filter = params.and_then(|params| Members::parse(params.last("notifications")?.get()).ok());
@@ -327,14 +280,4 @@ fn names_tasks(params: Option<&Members<'_>>) -> bool {
 
 fn level(params: Option<&Members<'_>>) -> Option<Level> {
     Level::of(&serde_json::from_str::<String>(params?.last("level")?.get()).ok()?)
-}
-
-fn cursor<'a>(params: Option<&Members<'a>>) -> Result<Option<Cow<'a, str>>, &'static str> {
-    match params.and_then(|params| params.last("cursor")).filter(|cursor| cursor.get() != "null") {
-        None => Ok(None),
-        Some(cursor) => match serde_json::from_str::<Text<'_>>(cursor.get()) {
-            Ok(Text(cursor)) => Ok(Some(cursor)),
-            Err(_) => Err("`cursor` must be a text"),
-        },
-    }
 }

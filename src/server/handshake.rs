@@ -68,6 +68,12 @@ pub(super) struct Client {
 }
 
 impl Client {
+    /// What it calls itself.
+    pub(super) fn name(&self) -> Option<String> {
+        let info = Members::parse(self.params.get()).ok()?.last("clientInfo")?;
+        serde_json::from_str(Members::parse(info.get()).ok()?.last("name")?.get()).ok()
+    }
+
     /// What it declared.
     pub(super) fn capabilities(&self) -> Option<&RawValue> {
         Members::parse(self.params.get()).ok()?.last("capabilities")

@@ -82,6 +82,12 @@ impl<'a> Meta<'a> {
         self.text("logLevel").and_then(|name| Level::of(&name))
     }
 
+    /// What the client calls itself.
+    pub(super) fn client_name(&self) -> Option<String> {
+        let info = Members::parse(self.0.last(&format!("{RESERVED}clientInfo"))?.get()).ok()?;
+        serde_json::from_str(info.last("name")?.get()).ok()
+    }
+
     /// The client's progress token, a text or a whole number, as it came.
     pub(super) fn progress_token(&self) -> Option<&'a RawValue> {
         self.0.last("progressToken").filter(|token| {

@@ -2,7 +2,7 @@
 //!
 //! [`run`] opens the streams, answers the client, starts the child servers once the client has been answered, and
 //! ends with everything it has started. `front` deals with each line, `handshake` with greetings, `tool_call` with
-//! calls, `crew` with the tasks they run on, `peer` asks the client for what children want of it, `lane` and `handler`
+//! calls, `lists` with lists, `crew` with the tasks they run on, `peer` asks the client for what children want of it, `lane` and `handler`
 //! are rmcp's side, `notify` tells of changes.
 
 mod caller;
@@ -12,6 +12,7 @@ mod handler;
 mod handshake;
 mod in_flight;
 mod lane;
+mod lists;
 mod log_message;
 mod meta;
 mod notify;

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 
 use super::front::Request;
 use super::in_flight::InFlight;
+use super::lists::List;
 use crate::calls::outcome::Outcome;
 use crate::calls::{self, CallContext, CallRequest, Era};
 use crate::child::Method;
@@ -38,6 +39,8 @@ enum What {
     Tool(Parameters),
     /// Anything else: the method and its `params`, `_meta` apart.
     Offer(Method, Box<RawValue>),
+    /// A list that must wait for servers to start.
+    List(List),
 }
 
 impl Call {
@@ -57,6 +60,11 @@ impl Call {
         params.0.retain(|(key, _)| key != "_meta");
         let params = RawValue::from_string(params.to_json()).map_err(|_| NEEDED)?;
         Ok(Call::of(request, What::Offer(method, params)))
+    }
+
+    /// A list whose answer must wait.
+    pub(super) fn of_list(list: List, request: Request<'_>) -> Call {
+        Call::of(request, What::List(list))
     }
 
     fn of(request: Request<'_>, what: What) -> Call {
@@ -134,6 +142,7 @@ impl Call {
                 let request = offers::Request { method: *method, params, meta };
                 if method.is_about_tasks() { tasks::ask(ctx, request).await } else { offers::ask(ctx, request).await }
             }
+            What::List(list) => Outcome::Result(list.late_result(&ctx.app).await),
         }
     }
 

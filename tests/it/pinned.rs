@@ -1,5 +1,5 @@
 //! What a full lock does: the whole list before any server is up, servers that start on their first call, and tools
-//! that turn out to be something else than what was locked.
+//! that turn out to be something else than what was locked. Its configuration also has servers that other tests play.
 //!
 //! The locks are compiled in, so these tests need an executable of the configuration in `tests/pinned`. They build it
 //! where the clients of the other tests are installed, as CI has them, or take the one that `EVOKORE_IT_PINNED_BIN` names.
@@ -21,7 +21,7 @@ fn repository() -> &'static Path {
 }
 
 /// The executable, where it can be had.
-fn binary() -> Option<&'static Path> {
+pub(crate) fn binary() -> Option<&'static Path> {
     static BINARY: OnceLock<Option<PathBuf>> = OnceLock::new();
     let binary = BINARY.get_or_init(|| {
         if let Some(binary) = std::env::var_os("EVOKORE_IT_PINNED_BIN") {

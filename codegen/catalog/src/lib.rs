@@ -49,6 +49,8 @@ pub struct Catalog {
     pub profiles: &'static [ProfileEntry],
     /// `discovery.activeProfile`.
     pub active_profile: Option<&'static str>,
+    /// `discovery.clientsThatListOnce`: clients, by the name they give themselves, that never ask for a list again.
+    pub clients_that_list_once: &'static [&'static str],
     /// Child servers in configured order.
     pub servers: &'static [ServerSpec],
     /// `maxConcurrentBoots`: how many of them boot at the same time.

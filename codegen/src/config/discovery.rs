@@ -16,6 +16,8 @@ pub struct Discovery {
     pub profiles: Vec<Profile>,
     /// `tokenizer`.
     pub tokenizer: Encoding,
+    /// `clientsThatListOnce`: names of clients.
+    pub clients_that_list_once: Vec<Spanned<String>>,
     /// `listOutputSchemas`: whether lists carry the output schemas of native tools.
     pub list_output_schemas: bool,
 }
@@ -74,7 +76,7 @@ pub enum Visible {
 /// The built-in profile. The configuration may give it a budget or a schema mode, but no other tools.
 pub const DEFAULT: &str = "default";
 
-const KEYS: &[&str] = &["activeProfile", "profiles", "tokenizer", "listOutputSchemas"];
+const KEYS: &[&str] = &["activeProfile", "profiles", "tokenizer", "listOutputSchemas", "clientsThatListOnce"];
 const PROFILE_KEYS: &[&str] = &[
     "alwaysVisible",
     "description",
@@ -103,6 +105,10 @@ pub(super) fn read(reader: &mut Reader<'_>, object: &Object<'_>) -> Discovery {
             }
             "listOutputSchemas" => {
                 discovery.list_output_schemas = reader.flag("`discovery.listOutputSchemas`", value).unwrap_or(false);
+            }
+            "clientsThatListOnce" => {
+                discovery.clients_that_list_once =
+                    reader.texts("`discovery.clientsThatListOnce`", value).unwrap_or_default();
             }
             _ => _ = reader.unknown_key(property, KEYS, "`discovery`"),
         }

@@ -175,7 +175,8 @@ fn catalog_literal(model: &Model) -> String {
         "/// What the build decided.\n\
          pub static CATALOG: ::evokore_catalog::Catalog = ::evokore_catalog::Catalog {{\n    \
          tools: TOOLS,\n    natives: {},\n    full_blob: FULL.as_bytes(),\n    deferred_blob: DEFERRED,\n    \
-         profiles: PROFILES,\n    active_profile: {:?},\n    servers: SERVERS,\n    max_concurrent_boots: {},\n    \
+         profiles: PROFILES,\n    active_profile: {:?},\n    \
+         clients_that_list_once: {},\n    servers: SERVERS,\n    max_concurrent_boots: {},\n    \
          skills: SKILLS,\n    \
          policy: {},\n    \
          tool_index: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/tools.index\")),\n    \
@@ -185,6 +186,7 @@ fn catalog_literal(model: &Model) -> String {
          pub const VERSION_PROFILE_SET: &str = {:?};\n\n",
         model.natives,
         model.active_profile,
+        slice(&model.clients_that_list_once),
         model.max_concurrent_boots,
         model.policy.literal(),
         model.encoding.name(),

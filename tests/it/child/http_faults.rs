@@ -9,12 +9,12 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use evokore::child::{ChildCall, ChildError, Status};
-use evokore_catalog::server::{Dialect, ServerSpec, Transport};
+use evokore_catalog::server::{Dialect, Limits, ServerSpec, Transport};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 
-use super::far::{Near, Server, count};
+use super::far::{LONG, Near, Server, count};
 use super::scripted::{spec, to};
 
 /// How often tool `echo` has been called.
@@ -46,6 +46,33 @@ async fn a_cancelled_call_is_told_and_its_stream_closed() {
     let (outcome, ()) = tokio::join!(call, cancel);
     assert!(matches!(outcome, Err(ChildError::Cancelled { .. })), "{outcome:?}");
     near.asked(|all| count(all, "closed", None) == 1 && count(all, "POST", Some("notifications/cancelled")) == 1).await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_never_answered_ends_at_its_limit_and_costs_nothing_else() {
+    for habits in [&[][..], &["stateless"]] {
+        let Some(server) = Server::start(habits) else { return };
+        let transport = Transport::Http { url: server.url().leak(), headers: &[], dialect: Dialect::Either };
+        let limits = Limits { call_timeout_ms: Some(400), ..Limits::ABSENT };
+        let near = Near::by(ServerSpec { transport, limits, ..spec("far") }, &[]);
+        near.settled().await;
+        let error = near.make(to("wait")).await.expect_err("no answer").to_string();
+        assert!(error.contains("did not answer `wait` within"), "{error}");
+        // Who asks how it went has more time.
+        let told = usize::from(habits.is_empty());
+        Near::to(&server.url())
+            .asked(|all| {
+                let cancelled = count(all, "POST", Some("notifications/cancelled"));
+                (count(all, "closed", None), cancelled) == (1, told)
+            })
+            .await;
+        // A machine that is busy may take longer than this limit, too.
+        let start = std::time::Instant::now();
+        while near.call("echo", json!({"n": 1})).await != Ok(json!({"n": 1})) {
+            assert!(start.elapsed() < LONG, "{:?}", near.status());
+        }
+        assert_eq!(near.status().restarts, 0);
+    }
 }
 
 #[tokio::test]

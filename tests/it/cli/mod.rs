@@ -53,9 +53,8 @@ impl Sandbox {
     }
 
     /// Runs another build of evokore.
-    #[cfg(feature = "http")]
-    pub(crate) fn set_binary(&mut self, binary: PathBuf) {
-        self.binary = binary;
+    pub(crate) fn set_binary(&mut self, binary: impl Into<PathBuf>) {
+        self.binary = binary.into();
     }
 
     /// Sets a variable for every command.

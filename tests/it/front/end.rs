@@ -251,7 +251,7 @@ pub(super) fn settle(id: u32) {
 }
 
 /// Processor time that a process has used, in clock ticks.
-fn ticks(id: u32) -> u64 {
+pub(super) fn ticks(id: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
     fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()

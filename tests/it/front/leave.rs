@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
-use super::end::{End, end, listens, lives, pid, send, settle};
+use super::end::{End, end, listens, lives, pid, send, settle, ticks};
 use super::{Sandbox, Session, Streams, eventually};
 
 #[test]
@@ -72,4 +72,51 @@ fn a_closed_terminal_ends_it_unless_hangups_are_off() {
     kill_process(pid(session.process.id()), Signal::HUP).unwrap();
     assert_eq!(session.ask("ping", json!({})), json!({}));
     session.close();
+}
+
+/// A tenth of a second of processor time, most of which starting costs.
+const LITTLE: u64 = 10;
+
+/// The end is waited for, not looked for.
+#[test]
+fn a_client_that_is_gone_costs_next_to_nothing() {
+    for (n, streams) in [Streams::Pipes, Streams::Sockets].into_iter().enumerate() {
+        let mut sandbox = Sandbox::new(&format!("end-gone-{n}"));
+        if !sandbox.with_fs_server_that(&["deaf"]) {
+            return;
+        }
+        // Both ends at once, as those of a client that is killed.
+        let mut session = Session::start(&sandbox, streams);
+        session.greet();
+        session.wait_for_child();
+        let id = session.process.id();
+        let before = ticks(id);
+        let (_, nothing) = std::sync::mpsc::channel();
+        drop((session.to.take(), std::mem::replace(&mut session.lines, nothing)));
+        // A process that has ended keeps its figures until it is asked for its status.
+        eventually("it ends", || !lives(&json!(id)));
+        assert!(ticks(id) - before < LITTLE, "{} ticks", ticks(id) - before);
+
+        // Only what it writes to.
+        let mut session = Session::start(&sandbox, streams);
+        session.greet();
+        session.wait_for_child();
+        let id = session.process.id();
+        let before = ticks(id);
+        let (_, nothing) = std::sync::mpsc::channel();
+        drop(std::mem::replace(&mut session.lines, nothing));
+        // The reader's thread ends with the next line, and closes the client's end.
+        session.request("ping", json!({}));
+        settle(id);
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(ticks(id) - before < LITTLE, "{} ticks while it waits", ticks(id) - before);
+        eventually("it ends", || {
+            let _ = std::io::Write::write_all(
+                session.to.as_mut().unwrap(),
+                b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n",
+            );
+            !lives(&json!(id))
+        });
+        assert!(ticks(id) - before < LITTLE, "{} ticks", ticks(id) - before);
+    }
 }

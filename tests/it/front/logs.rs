@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::{Sandbox, Session, eventually};
@@ -65,11 +66,19 @@ fn a_level_reaches_late_children_and_bothers_none_that_does_not_log() {
         std::fs::write(&gate, "").unwrap();
         let mut has_heard =
             || session.wait_for_child()["client"]["heard"].as_array().unwrap().contains(&"error".into());
-        if heard {
-            eventually("the child hears of the level", has_heard);
-        } else {
+        if !heard {
             assert!(!has_heard());
+            continue;
         }
+        eventually("the child hears of the level", &mut has_heard);
+        // So does the one that takes its place.
+        let id = session.wait_for_child()["pid"].as_u64().unwrap();
+        kill_process(Pid::from_raw(i32::try_from(id).unwrap()).unwrap(), Signal::KILL).unwrap();
+        eventually("the next one hears of it, too", || {
+            let about = session.call("fs_about", json!({}))["structuredContent"].clone();
+            about["pid"].as_u64().is_some_and(|other| other != id)
+                && about["client"]["heard"].as_array().unwrap().contains(&"error".into())
+        });
     }
 }
 

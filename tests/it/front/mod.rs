@@ -24,6 +24,7 @@ mod modes;
 mod odd;
 mod offers;
 mod parked;
+mod played;
 #[cfg(feature = "http")]
 mod remote;
 mod results;

@@ -91,3 +91,66 @@ fn a_line_is_one_message_and_a_message_what_its_id_makes_it() {
     assert_eq!(session.answer_to(8)["result"], json!({}));
     assert_eq!(session.notes(std::time::Duration::from_millis(100)), Vec::<Value>::new());
 }
+
+#[test]
+fn ids_that_look_alike_are_told_apart() {
+    const IDS: [&str; 18] = [
+        "1",
+        r#""1""#,
+        r#""01""#,
+        r#"" 1""#,
+        "-1",
+        r#""-1""#,
+        "0",
+        r#""0""#,
+        r#""""#,
+        "9007199254740993",
+        "9007199254740994",
+        r#""9007199254740993""#,
+        "18446744073709551616",
+        "18446744073709551617",
+        r#""a""#,
+        r#""A""#,
+        r#""\u00e9""#,
+        r#""e\u0301""#,
+    ];
+    let mut sandbox = Sandbox::new("lines-alike");
+    let gate = sandbox.path("work/gate");
+    if !sandbox.with_fs_server_that(&["more", &format!("late={}", gate.display())]) {
+        return;
+    }
+    let mut session = Session::greeted(&sandbox);
+    // All of them wait for the same server, and two are given up.
+    let given_up = ["1", r#""-1""#];
+    let line = |id: &str, members: &str| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{members}}}\n");
+    for (n, id) in IDS.iter().enumerate() {
+        session
+            .raw(line(id, &format!(r#""method":"tools/call","params":{{"name":"fs_echo","arguments":{{"n":{n}}}}}"#)));
+    }
+    for id in given_up {
+        let params = format!(r#"{{"requestId":{id}}}"#);
+        session.raw(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}\n"));
+    }
+    // Who is still waited for is not served a second time; who is not, is.
+    for id in IDS {
+        session.raw(line(id, r#""method":"ping""#));
+        let answer = session.lines.recv_timeout(LONG).unwrap_or_else(|_| panic!("no answer to {id}"));
+        let expected = if given_up.contains(&id) { r#""result":{}"# } else { r#""error":{"code":-32600"# };
+        assert!(answer.starts_with(line(id, expected).trim_end_matches("}\n")), "{id}: {answer}");
+    }
+    sandbox.write("work/gate", "");
+    let mut answers = std::collections::BTreeSet::new();
+    for _ in given_up.len()..IDS.len() {
+        let answer = loop {
+            let line = session.lines.recv_timeout(LONG).unwrap_or_else(|_| panic!("only {answers:?}"));
+            if line.contains("\"result\"") {
+                break line;
+            }
+        };
+        answers.insert(answer);
+    }
+    let kept = IDS.iter().enumerate().filter(|(_, id)| !given_up.contains(id));
+    let expected = kept
+        .map(|(n, id)| line(id, &format!(r#""result":{{"content": [{{"type": "text", "text": "{{\"n\": {n}}}"}}]}}"#)));
+    assert_eq!(answers, expected.collect());
+}
