@@ -74,10 +74,14 @@ fn a_level_reaches_late_children_and_bothers_none_that_does_not_log() {
         // So does the one that takes its place.
         let id = session.wait_for_child()["pid"].as_u64().unwrap();
         kill_process(Pid::from_raw(i32::try_from(id).unwrap()).unwrap(), Signal::KILL).unwrap();
-        eventually("the next one hears of it, too", || {
-            let about = session.call("fs_about", json!({}))["structuredContent"].clone();
-            about["pid"].as_u64().is_some_and(|other| other != id)
-                && about["client"]["heard"].as_array().unwrap().contains(&"error".into())
+        // A call that the death meets would rest for a while.
+        eventually("the next one is up", || {
+            let status = session.call("proxy_server_status", json!({"server_id": "fs"}));
+            let server = &status["structuredContent"]["servers"][0];
+            server["restarts"] == 1 && server["status"] == "connected"
+        });
+        eventually("it hears of the level, too", || {
+            session.wait_for_child()["client"]["heard"].as_array().unwrap().contains(&"error".into())
         });
     }
 }
