@@ -93,6 +93,8 @@ pub struct Inputs {
     pub native: Vec<Source>,
     /// Lock files, sorted by path.
     pub locks: Vec<Source>,
+    /// Their folder, as their paths have it.
+    pub locks_folder: &'static str,
     /// The folder of the skills.
     pub skills_dir: PathBuf,
     /// Only these profiles, besides `default`.
@@ -125,6 +127,7 @@ impl Inputs {
             permissions,
             native,
             locks,
+            locks_folder: shown,
             skills_dir: roots.skills(),
             profile_set: roots.profile_set.clone(),
             known_counts: Known::default(),

@@ -53,6 +53,10 @@ pub struct Model {
     pub skill_graph: Graph,
     /// The policy.
     pub policy: Policy,
+    /// SHA-256 over what it decides.
+    pub policy_sha256: String,
+    /// The folder of the locks, as the paths of `inputs` have it.
+    pub locks_folder: &'static str,
     /// Search segment over the tools.
     pub tool_index: Vec<u8>,
     /// Search segment over the skills.
@@ -134,7 +138,9 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
         max_concurrent_boots: config.max_concurrent_boots.unwrap_or(MAX_CONCURRENT_BOOTS),
         skills: skills.entries,
         skill_graph: skills.graph,
+        policy_sha256: permissions::digest(&policy),
         policy,
+        locks_folder: inputs.locks_folder,
         tool_index,
         skill_index: skills.index,
         tools,

@@ -19,6 +19,8 @@ pub(crate) fn run(json: bool, out: Output) -> Result<Exit, Failure> {
     if json {
         out.json(&json!({
             "version": VERSION,
+            "catalogSha256": CATALOG.sha256,
+            "policySha256": CATALOG.policy_sha256,
             "inputsSha256": CATALOG.inputs_sha256,
             "profileSet": VERSION_PROFILE_SET,
             "tokenizer": CATALOG.tokenizer,
@@ -31,12 +33,16 @@ pub(crate) fn run(json: bool, out: Output) -> Result<Exit, Failure> {
     } else {
         out.print(&format!(
             "evokore {VERSION}\n\
+             catalog   {}\n\
+             policy    {}\n\
              inputs    {}\n\
-             profiles  {}\n\
+             profiles  {} ({VERSION_PROFILE_SET})\n\
              servers   {}\n\
              tools     {} native, {} of servers with a lock\n\
              skills    {}\n\
              tokenizer {}\n",
+            CATALOG.sha256,
+            CATALOG.policy_sha256,
             CATALOG.inputs_sha256,
             profiles.join(", "),
             if servers.is_empty() { "none".to_owned() } else { servers.join(", ") },

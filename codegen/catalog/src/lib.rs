@@ -65,6 +65,13 @@ pub struct Catalog {
     pub skill_index: &'static [u8],
     /// Encoding of all token counts: `cl100k_base` or `o200k_base`.
     pub tokenizer: &'static str,
+    /// SHA-256 over everything that was compiled: definitions, profiles, servers, skills, indexes, policy. Comments and the
+    /// like in the inputs do not count.
+    pub sha256: &'static str,
+    /// SHA-256 over what the policy decides, hexadecimal.
+    pub policy_sha256: &'static str,
+    /// The folder of the locks among `inputs`.
+    pub locks_folder: &'static str,
     /// SHA-256 over all inputs, hexadecimal.
     pub inputs_sha256: &'static str,
     /// SHA-256 of every input file: path relative to the configuration (or to the sources, for native tools), digest.

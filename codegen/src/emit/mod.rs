@@ -10,6 +10,7 @@ use evokore_catalog::skill_library::lookup_keys;
 use evokore_catalog::tool::{Span, ToolTokens};
 
 use crate::model::Model;
+use crate::source::hex_sha256;
 use crate::tools::Tool;
 use literal::{Literal, slice};
 
@@ -89,10 +90,20 @@ fn source(model: &Model, blobs: &mut Blobs) -> String {
             let _ = writeln!(out, "const {name}: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/{file}\"));");
         }
     }
-    out.push_str(&catalog_literal(model));
+    let digest = digest(&out, model, blobs);
+    out.push_str(&catalog_literal(model, &digest));
     out.push_str(&tables(model));
     out.push_str(&native_enum(model));
     out
+}
+
+/// SHA-256 over what is compiled: the `lists` of the source, and what lies in blobs, indexes and the policy.
+fn digest(lists: &str, model: &Model, blobs: &Blobs) -> String {
+    let texts = [lists, &blobs.full.0, &blobs.deferred.0, &blobs.described.0, &blobs.bodies.0, &model.policy_sha256];
+    let mut parts: Vec<String> = texts.iter().map(|text| hex_sha256(text.as_bytes())).collect();
+    parts.extend([&model.tool_index, &model.skill_index].map(|index| hex_sha256(index)));
+    parts.push(format!("{:?} {}", model.active_profile, model.max_concurrent_boots));
+    hex_sha256(parts.join("\n").as_bytes())
 }
 
 /// A private static slice.
@@ -168,7 +179,7 @@ fn skill_literal(skill: &SkillEntry, blobs: &mut Blobs) -> String {
     )
 }
 
-fn catalog_literal(model: &Model) -> String {
+fn catalog_literal(model: &Model, digest: &str) -> String {
     let inputs: Vec<(&str, &str)> =
         model.inputs.iter().map(|(path, digest)| (path.as_str(), digest.as_str())).collect();
     format!(
@@ -181,7 +192,8 @@ fn catalog_literal(model: &Model) -> String {
          policy: {},\n    \
          tool_index: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/tools.index\")),\n    \
          skill_index: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/skills.index\")),\n    \
-         tokenizer: {:?},\n    inputs_sha256: {:?},\n    inputs: {},\n}};\n\n\
+         tokenizer: {:?},\n    sha256: {digest:?},\n    policy_sha256: {:?},\n    locks_folder: {:?},\n    \
+         inputs_sha256: {:?},\n    inputs: {},\n}};\n\n\
          /// The profiles this binary was built with: `all`, or the names that `EVOKORE_PROFILE_SET` listed.\n\
          pub const VERSION_PROFILE_SET: &str = {:?};\n\n",
         model.natives,
@@ -190,6 +202,8 @@ fn catalog_literal(model: &Model) -> String {
         model.max_concurrent_boots,
         model.policy.literal(),
         model.encoding.name(),
+        model.policy_sha256,
+        model.locks_folder,
         model.inputs_sha256,
         slice(&inputs),
         model.profile_set,

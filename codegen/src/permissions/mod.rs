@@ -1,6 +1,7 @@
 //! `permissions.yml`: flat rules, roles, modes, and which of them are active. A policy that cannot be read to the letter is a problem:
 //! a slip in it must not open a door.
 
+mod digest;
 mod modes;
 mod presets;
 mod selector;
@@ -12,6 +13,7 @@ use crate::names::Names;
 use crate::problem::{Problem, did_you_mean};
 use crate::source::Source;
 use crate::yaml::{Node, Places};
+pub use digest::digest;
 use evokore_catalog::permission::{Access, Policy, Role, Rule, Rules};
 pub use modes::ModeRules;
 use selector::Fault;

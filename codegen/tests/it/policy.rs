@@ -438,6 +438,20 @@ fn modes() {
 }
 
 #[test]
+fn the_digest_is_of_what_is_decided() {
+    let of = |policy: &str| Small::new(CONFIG).policy(policy).compile().model.policy_sha256;
+    let plain = of("rules:\n  fs_read_file: deny\n  fs_write_file: allow\n");
+    assert_eq!(plain, of("# why\nrules:\n\n  fs_write_file: allow # so\n  fs_read_file: deny\n"));
+    for other in [
+        "rules:\n  fs_read_file: allow\n  fs_write_file: allow\n",
+        "rules:\n  fs_read_file: deny\n  fs_write_file: allow\nactive_mode: review\n",
+        "rules:\n  fs_read_file: deny\n  fs_write_file: allow\nmodes:\n  dev: { on_drift: block }\n",
+    ] {
+        assert_ne!(plain, of(other), "{other}");
+    }
+}
+
+#[test]
 fn presets_are_there_and_give_way_to_configured_modes() {
     let compiled = |policy: &str| {
         let compilation = Small::new(CONFIG).policy(policy).compile();

@@ -45,6 +45,7 @@ impl Small {
             permissions: None,
             native: vec![source("src/native/some.tools.json", NATIVES)],
             locks: vec![source("locks/fs.json", FS_LOCK)],
+            locks_folder: "locks",
             skills_dir: PathBuf::from("/nowhere/SKILLS"),
             profile_set: None,
             known_counts: Known::default(),

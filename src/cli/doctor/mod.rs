@@ -12,7 +12,7 @@ use super::arguments::DoctorArguments;
 use super::live::Live;
 use super::output::{Output, Progress, count};
 use super::version;
-use crate::catalog::CATALOG;
+use crate::catalog::{CATALOG, VERSION_PROFILE_SET};
 use crate::child::ChildStatus;
 use crate::dotenv::{self, Loaded};
 use crate::error::{Exit, Failure};
@@ -25,7 +25,8 @@ use report::{Finding, Weight};
 /// # Errors
 /// The runtime cannot be built.
 pub(crate) fn run(arguments: &DoctorArguments, loaded: &Loaded, out: Output) -> Result<Exit, Failure> {
-    let mut findings = vec![build(), inputs::check()];
+    let differences = inputs::compare();
+    let mut findings = vec![build(), inputs::finding(&differences)];
     findings.extend(environment(loaded));
     let mut statuses = Vec::new();
     match Settings::resolve(&CATALOG, &env_vars::lookup) {
@@ -42,6 +43,13 @@ pub(crate) fn run(arguments: &DoctorArguments, loaded: &Loaded, out: Output) -> 
         out.json(&json!({
             "version": version::VERSION,
             "problems": problems,
+            "build": {
+                "catalogSha256": CATALOG.sha256,
+                "policySha256": CATALOG.policy_sha256,
+                "inputsSha256": CATALOG.inputs_sha256,
+                "profileSet": VERSION_PROFILE_SET,
+            },
+            "inputs": differences.ok(),
             "findings": findings,
             "servers": statuses,
         }))?;
@@ -54,7 +62,13 @@ pub(crate) fn run(arguments: &DoctorArguments, loaded: &Loaded, out: Output) -> 
 fn build() -> Finding {
     let tools = format!("{} ({} native)", count(CATALOG.tools.len(), "tool"), CATALOG.natives);
     let skills = count(CATALOG.skills.len(), "skill");
-    let text = format!("evokore {}, {tools}, {skills}, {}", version::VERSION, count(CATALOG.servers.len(), "server"));
+    let servers = count(CATALOG.servers.len(), "server");
+    let text = format!(
+        "evokore {}, {tools}, {skills}, {servers}\ncatalog {}\npolicy  {}\nprofile set {VERSION_PROFILE_SET}",
+        version::VERSION,
+        CATALOG.sha256,
+        CATALOG.policy_sha256
+    );
     Finding::new("build", Weight::Ok, text)
 }
 

@@ -169,9 +169,12 @@ fn version_tells_the_build() {
     let sandbox = Sandbox::new("version");
     let told = sandbox.run(&["version", "--json"]).json();
     assert_eq!(told["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(told["inputsSha256"].as_str().unwrap().len(), 64);
+    for hash in ["catalogSha256", "policySha256", "inputsSha256"] {
+        assert_eq!(told[hash].as_str().unwrap().len(), 64, "{hash}");
+        assert!(sandbox.run(&["version"]).content().contains(told[hash].as_str().unwrap()), "{hash}");
+    }
+    assert_eq!(told["profileSet"], "all");
     assert!(told["profiles"].as_array().unwrap().contains(&Value::from("lean")));
-    assert!(sandbox.run(&["version"]).content().contains(told["inputsSha256"].as_str().unwrap()));
 }
 
 #[test]
@@ -289,12 +292,32 @@ fn doctor_tells_what_is_wrong() {
     assert_eq!(notes, ["`EVOKORE_DISCOVERY_PROFIL` is set and means nothing to evokore"]);
     sandbox.unset("EVOKORE_DISCOVERY_PROFIL");
 
-    // A changed and a new file are told.
+    // Changed, new and gone files are told.
     sandbox.set("EVOKORE_CONFIG_DIR", &folder);
     sandbox.write("conf/mcp.config.json", "{}");
     sandbox.write("conf/SKILLS/a/b/SKILL.md", "---\n");
     let told = of(&weights(&sandbox), "inputs");
     assert!(told.contains("changed `mcp.config.json`") && told.contains("new `SKILLS/a/b/SKILL.md`"), "{told}");
+    for lock in ["fs", "strange"] {
+        sandbox.write(&format!("conf/generated/locks/{lock}.json"), "{}");
+    }
+    let told = sandbox.run(&["doctor", "--json"]).json();
+    assert_eq!(told["inputs"]["changed"], serde_json::json!(["generated/locks/fs.json", "mcp.config.json"]));
+    let new = ["SKILLS/a/b/SKILL.md", "generated/locks/strange.json"];
+    assert_eq!(told["inputs"]["new"], serde_json::json!(new));
+    let gone = told["inputs"]["gone"].as_array().unwrap();
+    for path in ["permissions.yml", "generated/locks/github.json"] {
+        assert!(gone.contains(&path.into()), "{path}: {told}");
+    }
+    // The hashes are those of the build, whatever lies on disk.
+    let version = sandbox.run(&["version", "--json"]).json();
+    for key in ["catalogSha256", "policySha256", "inputsSha256", "profileSet"] {
+        assert_eq!(told["build"][key], version[key], "{key}");
+    }
+    let text = sandbox.run(&["doctor"]).stdout;
+    for key in ["catalogSha256", "policySha256"] {
+        assert!(text.contains(version[key].as_str().unwrap()), "{key}: {text}");
+    }
 
     sandbox.set("EVOKORE_ROLE", "nobody");
     assert!(of(&weights(&sandbox), "settings").starts_with("problem: EVOKORE_ROLE is `nobody`"));
