@@ -14,6 +14,7 @@ mod end;
 mod environment;
 mod eras;
 mod failures;
+mod gates;
 mod guard;
 mod leave;
 mod library;
