@@ -123,6 +123,7 @@ impl Conversation {
         to.write_all(self.requests.as_bytes())?;
         let mut command = Command::new(program);
         command.stdin(stdin).stdout(stdout).stderr(Stdio::null()).env_clear().env("HOME", "/nonexistent");
+        command.env("EVOKORE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/home"));
         // Who has just slept is not interrupted for others that want the core.
         std::thread::sleep(PAUSE);
         let at = Instant::now();

@@ -3,18 +3,22 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use bytes::Bytes;
+use evokore_catalog::lock::diff::Change;
 use evokore_catalog::lock::drift::Drift;
 use evokore_catalog::permission::Access;
 use evokore_catalog::server::OnDrift;
 use tokio::sync::SetOnce;
 
+use crate::audit::{self, Audit, Event, Kind};
 use crate::calls::approval::Approvals;
 use crate::calls::cooldown::Cooldowns;
 use crate::calls::park::Park;
 use crate::calls::rate_limit::RateLimits;
 use crate::calls::state::States;
 use crate::catalog::CATALOG;
-use crate::child::{ChildEntry, ChildSink, ChildStatus, ChildTool, Children, Client, DriftStatus, SkippedTool, Taken};
+use crate::child::{
+    ChildEntry, ChildSink, ChildStatus, ChildTool, Children, Client, DriftStatus, Life, SkippedTool, Taken,
+};
 use crate::listing::drift::{self, Report};
 use crate::listing::live;
 use crate::listing::merged::Merged;
@@ -33,6 +37,8 @@ use crate::tasks::Known;
 pub struct App {
     /// What the environment decided at start.
     pub settings: Settings,
+    /// Who called what, and what came of it.
+    pub audit: Audit,
     /// Calls that wait for a person.
     pub approvals: Approvals,
     /// What clients keep between two rounds of a call.
@@ -63,9 +69,11 @@ impl App {
         let home = settings.home.as_deref();
         let requests = Requests::at(home.map(Requests::folder));
         let records = Records::at(home.map(Records::folder));
+        let audit = Audit::new(&settings);
         Arc::new(App {
             settings,
-            approvals: Approvals::new(requests, records),
+            approvals: Approvals::new(requests, records, audit.clone()),
+            audit,
             states: States::default(),
             park: Park::default(),
             rate_limits: RateLimits::new(CATALOG.servers),
@@ -199,6 +207,34 @@ impl App {
         }
     }
 
+    /// Notes what is not as the lock of `server` says.
+    fn note_drift(&self, server: u16, report: &Report, on_drift: OnDrift) {
+        let Some(id) = self.server_id(server).filter(|_| self.audit.is_on() && !report.differences.is_empty()) else {
+            return;
+        };
+        let kinds = |change: &Change| match change {
+            Change::Changed { .. } => "changed",
+            Change::Added => "new",
+            Change::Removed => "gone",
+            Change::Renamed { .. } => "renamed",
+        };
+        let count = |kind| report.differences.iter().filter(|it| kinds(&it.change) == kind).count();
+        let counts: Vec<String> = ["changed", "new", "gone", "renamed"]
+            .into_iter()
+            .map(|kind| (kind, count(kind)))
+            .filter(|(_, count)| *count > 0)
+            .map(|(kind, count)| format!("{count} {kind}"))
+            .collect();
+        let reason = format!("{}; {}", counts.join(", "), becomes(on_drift));
+        let tools = report.differences.iter().map(|it| live::exposed_name(id, &it.name)).collect();
+        let event = Event::new(Kind::Drift, audit::Outcome::Failure).because(&reason);
+        self.audit.record(Event { server: Some(id), tools, ..event });
+    }
+
+    fn server_id(&self, server: u16) -> Option<&'static str> {
+        CATALOG.servers.get(usize::from(server)).map(|spec| spec.id)
+    }
+
     /// Swaps in the tools of one server (`None`: it is not up) and tells each client whose list changes by it.
     fn swap(&self, server: u16, live: Option<Arc<crate::listing::merged::LiveServer>>) {
         let (old, new) = {
@@ -231,6 +267,7 @@ impl ChildSink for App {
             taken.skipped.push(SkippedTool { name, reason: format!("withheld, because {why}") });
         }
         taken.told = live.report.lines(tools.len(), becomes(guard.on_drift));
+        self.note_drift(server, &live.report, guard.on_drift);
         self.swap(server, Some(Arc::new(live)));
         let is_open = offers::is_open(&self.settings, &self.merged(), server);
         if self.offered().shelf(server).is_open != is_open {
@@ -241,6 +278,22 @@ impl ChildSink for App {
 
     fn gone(&self, server: u16) {
         self.swap(server, None);
+    }
+
+    fn life(&self, server: u16, what: Life<'_>) {
+        let (kind, outcome, reason, count) = match what {
+            Life::Started(restarts) => (Kind::ChildStart, audit::Outcome::Success, None, Some(restarts.into())),
+            Life::Stopped => (Kind::ChildEnd, audit::Outcome::Success, Some("evokore ends"), None),
+            Life::Asleep => (Kind::ChildEnd, audit::Outcome::Success, Some("nobody called it for a while"), None),
+            Life::Unstarted(reason) | Life::Ended(reason) => {
+                (Kind::ChildEnd, audit::Outcome::Failure, Some(reason), None)
+            }
+        };
+        let event = Event { server: self.server_id(server), count, ..Event::new(kind, outcome) };
+        self.audit.record(match reason {
+            Some(reason) => event.because(reason),
+            None => event,
+        });
     }
 
     fn client(&self) -> Option<Arc<dyn Client>> {

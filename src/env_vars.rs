@@ -102,6 +102,8 @@ variables! {
     LOCK_ON_DRIFT = "EVOKORE_LOCK_ON_DRIFT", "warn", Security;
     /// `report` or `block`: what becomes of tools whose definitions hold something dangerous, at least; the stricter of this and `hostileContent` counts.
     HOSTILE_CONTENT = "EVOKORE_HOSTILE_CONTENT", "report", Security;
+    /// `false`: no audit log is written.
+    AUDIT_LOG = "EVOKORE_AUDIT_LOG", "true", Security;
     /// Folder of the configuration. The build compiles it (by default: this repository); at run time `.env` lies in it, relative commands start in it, `refresh_skills` reads it and `evokore doctor` compares it.
     CONFIG_DIR = "EVOKORE_CONFIG_DIR", "the repository the executable was built in, or its own folder", Files;
     /// Path of the configuration file, where it is not called `mcp.config.json`; its folder counts as the configuration's.

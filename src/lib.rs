@@ -15,13 +15,14 @@
 //! | [`listing`] | `tools/list`: merged catalog, projection, schema mode, pages |
 //! | [`discovery`] | search over compiled and live tools |
 //! | [`calls`] | `tools/call`: one straight line of gates |
+//! | [`audit`] | who called what and what came of it, in a chain of lines |
 //! | [`child`] | child servers: launch, connection, boot, status |
 //! | [`native`] | the native tools' handlers, beside their definitions |
 //! | [`skills`], [`resources`], [`prompts`] | the skill library and what MCP serves of it |
 //! | [`offers`] | resources, prompts and completions, our own and those of child servers |
 //! | [`results`] | large results of child servers, read on page by page |
 //! | [`state`] | what is kept on disk |
-//! | [`members`], [`suggest`], [`log`], [`instructions`] | small parts |
+//! | [`calendar`], [`members`], [`suggest`], [`log`], [`instructions`] | small parts |
 //!
 //! # Invariants
 //!
@@ -34,6 +35,8 @@
 //! 7. Same inputs, same bytes: catalog, `generated/`, release binary.
 
 pub mod app;
+pub mod audit;
+pub mod calendar;
 pub mod calls;
 pub mod catalog;
 pub mod child;

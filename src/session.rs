@@ -53,7 +53,7 @@ impl SessionId {
         SessionId(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Its number in this process.
+    /// Its number among those of the process, from 0.
     pub fn number(self) -> u64 {
         self.0
     }

@@ -50,6 +50,8 @@ pub struct Settings {
     pub max_result_tokens: Option<u32>,
     /// Whether anyone can read on: if not, results are never previews.
     pub can_read_on: bool,
+    /// Whether an audit log is written.
+    pub audit: bool,
     /// The state folder, if there is a home for it.
     pub home: Option<PathBuf>,
 }
@@ -185,6 +187,7 @@ impl Settings {
             max_result_bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
             max_result_tokens: tokens,
             can_read_on: true,
+            audit: flag(&get, vars::AUDIT_LOG, true)?,
             home: crate::state::home(lookup),
         };
         Ok((settings, warnings))

@@ -39,6 +39,7 @@ impl Peer {
     pub(crate) fn start(program: &Path, arguments: &[&str], variables: &[(&str, &OsStr)]) -> Fallible<Peer> {
         let mut command = Command::new(program);
         command.args(arguments).env_clear().env("HOME", "/nonexistent").env("PATH", "/usr/bin:/bin");
+        command.env("EVOKORE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/home"));
         command.envs(variables.iter().copied());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let (to, from) = (child.stdin.take(), child.stdout.take().ok_or("a pipe")?);

@@ -5,6 +5,7 @@ use super::cooldown::Cooldowns;
 use super::outcome::Outcome;
 use super::state::{Bound, Opened};
 use super::{CallContext, Era};
+use crate::audit::{Audited, By};
 use crate::catalog::CATALOG;
 use crate::child::Caller;
 
@@ -19,6 +20,8 @@ pub(super) struct Gates<'g, 'a> {
     /// Why a person is asked, beside the policy.
     pub(super) reason: Option<&'static str>,
     pub(super) cooldowns: &'g Cooldowns,
+    /// What is noted of the call.
+    pub(super) audited: &'g Audited<'g>,
 }
 
 impl<'a> Gates<'_, 'a> {
@@ -27,9 +30,19 @@ impl<'a> Gates<'_, 'a> {
     /// # Errors
     /// The answer of the gate that is closed.
     pub(super) async fn pass(&self, bound: Bound<'_>, opened: &mut Opened<'a>) -> Result<(), Outcome> {
-        let consent = if bound.needs_approval { Some(self.consent(bound, opened).await?) } else { None };
-        let permit = self.ctx.app.rate_limits.take(bound.server, self.original, self.caller)?;
-        self.cooldowns.check(bound.what, bound.arguments)?;
+        let refused = |by: By| self.audited.refused(by, bound.arguments.map(str::as_bytes));
+        let consent = if bound.needs_approval {
+            Some(self.consent(bound, opened).await.inspect_err(|_| refused(By::Approval))?)
+        } else {
+            None
+        };
+        let permit = self
+            .ctx
+            .app
+            .rate_limits
+            .take(bound.server, self.original, self.caller)
+            .inspect_err(|_| refused(By::RateLimit))?;
+        self.cooldowns.check(bound.what, bound.arguments).inspect_err(|_| refused(By::Cooldown))?;
         permit.spend();
         if let Some(consent) = consent {
             consent.spend().await;

@@ -36,9 +36,11 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
+use crate::audit::{Audited, By};
 use crate::catalog::{CATALOG, NativeTool};
 use crate::child::{ChildCall, Client, Method, ProgressSender, Taker};
 use crate::listing::merged::ToolRef;
+use crate::listing::projection;
 use crate::native;
 use crate::results::{self, Limit, Page};
 use crate::session::Session;
@@ -112,7 +114,7 @@ pub async fn call(ctx: &CallContext, request: CallRequest<'_>) -> Outcome {
 }
 
 async fn answer(ctx: &CallContext, request: CallRequest<'_>) -> Result<Outcome, Outcome> {
-    match find(ctx, request.name).await? {
+    match find(ctx, request).await? {
         Route::Native(NativeTool::CallTool) => {
             let inner = through::unwrap(request.arguments)?;
             if results::is_uri(&inner.name) {
@@ -121,7 +123,7 @@ async fn answer(ctx: &CallContext, request: CallRequest<'_>) -> Result<Outcome, 
             }
             let request = CallRequest { name: &inner.name, arguments: inner.arguments.as_deref(), ..request };
             // The name is an argument here, so a wrong one is the model's to mend.
-            match find(ctx, request.name).await.map_err(Outcome::for_the_model)? {
+            match find(ctx, request).await.map_err(Outcome::for_the_model)? {
                 Route::Native(NativeTool::CallTool) => Err(Outcome::error_text("call_tool cannot call itself")),
                 route => dispatch(ctx, request, route).await.map_err(Outcome::for_the_model),
             }
@@ -130,22 +132,45 @@ async fn answer(ctx: &CallContext, request: CallRequest<'_>) -> Result<Outcome, 
     }
 }
 
-/// Finds who answers `name`. That may wait for a server to boot; not once the client has given up.
-async fn find(ctx: &CallContext, name: &str) -> Result<Route, Outcome> {
+/// Finds who answers. That may wait for a server to boot; not once the client has given up.
+async fn find(ctx: &CallContext, request: CallRequest<'_>) -> Result<Route, Outcome> {
     tokio::select! {
         biased;
         () = ctx.cancelled.cancelled() => Err(Outcome::error_text("the call was given up")),
-        route = route::route(&ctx.app, name) => route,
+        route = route::route(&ctx.app, request.name) => route.inspect_err(|_| noted(ctx, request)),
     }
 }
 
+/// Notes that nobody answers a call, or may not.
+fn noted(ctx: &CallContext, request: CallRequest<'_>) {
+    let merged = ctx.app.merged();
+    let tool = merged.find(request.name).filter(|tool| !projection::is_permitted(&ctx.app.settings, *tool));
+    let by = match tool {
+        None => By::Nobody,
+        Some(tool) if ctx.app.settings.access(tool.accesses()) == Access::Deny => By::Policy,
+        Some(_) => By::Guard,
+    };
+    let call = Audited::new(&ctx.app.audit, ctx.session.as_ref().map(|session| session.id()), request.name);
+    let call = match tool {
+        Some(tool) => call.of(tool.server_id(), Access::Deny),
+        None => call,
+    };
+    call.refused(by, request.arguments.map(|arguments| arguments.get().as_bytes()));
+}
+
 async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> Result<Outcome, Outcome> {
+    let caller = ctx.session.as_ref().map(|session| session.id());
+    let mut audited = Audited::new(&ctx.app.audit, caller, request.name);
     match route {
         Route::Native(tool) => {
             let arguments = through::object(request.arguments)?;
-            Ok(native::call(tool, &arguments, ctx).await.into_outcome())
+            audited.allowed(request.arguments.map(bytes).as_ref());
+            let outcome = native::call(tool, &arguments, ctx).await.into_outcome();
+            audited.answered(&outcome);
+            Ok(outcome)
         }
         Route::Proxied { server, original, access, repeatable, needs_task } => {
+            let mut audited = audited.of(CATALOG.servers[usize::from(server)].id, access);
             let judged = Judged::of(&ctx.app, server, request.name);
             let (token, arguments) = approval::take_token(request.arguments);
             let arguments =
@@ -153,7 +178,6 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             if access == Access::Deny {
                 return Err(route::unknown(&ctx.app, request.name));
             }
-            let caller = ctx.session.as_ref().map(|session| session.id());
             let arguments = arguments.map(|arguments| Bytes::from(arguments.into_owned()));
             let bound = Bound {
                 server,
@@ -163,7 +187,11 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 needs_approval: access == Access::RequireApproval,
             };
             let mut opened = match ctx.era {
-                Era::Modern => ctx.app.states.open(bound, request.others)?,
+                Era::Modern => ctx
+                    .app
+                    .states
+                    .open(bound, request.others)
+                    .inspect_err(|_| audited.refused(By::State, arguments.as_deref()))?,
                 Era::Handshake => Opened::default(),
             };
             let cooldowns = ctx.session.as_ref().map_or(&ctx.app.cooldowns, |session| session.cooldowns());
@@ -172,11 +200,12 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 Some(number) => Some(rounds::resume(ctx, number, opened.others.as_deref())?),
                 None => {
                     let (token, reason) = (token.as_deref().or(request.token), judged.reason());
-                    let gates = Gates { ctx, original: &original, caller, token, reason, cooldowns };
+                    let gates = Gates { ctx, original: &original, caller, token, reason, cooldowns, audited: &audited };
                     gates.pass(bound, &mut opened).await?;
                     None
                 }
             };
+            audited.allowed(arguments.as_ref());
             if let Some(session) = &ctx.session {
                 session.touch(request.name);
             }
@@ -195,7 +224,12 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                 still: judged.still(&ctx.app, request.name),
                 cancelled: ctx.cancelled.clone(),
             };
-            let reply = match rounds::call(ctx, server, call, resumed, bound).await {
+            let reply = rounds::call(ctx, server, call, resumed, bound).await;
+            match &reply {
+                Ok(outcome) => audited.answered(outcome),
+                Err(error) => audited.failed(error.kind()),
+            }
+            let reply = match reply {
                 Ok(Outcome::Result(bytes)) => Outcome::Result(previewed(&ctx.app, request.name, limit, bytes)),
                 Ok(outcome) => outcome,
                 // The text names the server.

@@ -25,6 +25,21 @@ use super::tools::{ChildEntry, ChildTool, Taken};
 /// All children are gone within this.
 const SHUTDOWN: Duration = Duration::from_millis(800);
 
+/// What becomes of a child server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life<'a> {
+    /// It was started, having been started so often before.
+    Started(u32),
+    /// It could not be started; why.
+    Unstarted(&'a str),
+    /// It has ended; how, without the end of its stderr.
+    Ended(&'a str),
+    /// It was ended because evokore ends.
+    Stopped,
+    /// It was ended because nobody called it.
+    Asleep,
+}
+
 /// Is told what children offer. Never blocks.
 pub trait ChildSink: Send + Sync {
     /// The complete list of a server: after each boot, and whenever it has changed. Gives back what of it is
@@ -32,6 +47,8 @@ pub trait ChildSink: Send + Sync {
     fn tools(&self, server: u16, tools: Vec<ChildTool>) -> Taken;
     /// The server is not up any more.
     fn gone(&self, server: u16);
+    /// The server was started, or has ended.
+    fn life(&self, _server: u16, _what: Life<'_>) {}
     /// The client of the process, for what a child asks outside of any call.
     fn client(&self) -> Option<Arc<dyn Client>> {
         None

@@ -190,6 +190,27 @@ impl ChildError {
         }
     }
 
+    /// What it is, in a few words that quote nobody.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            ChildError::Unknown(_) => "no such server",
+            ChildError::Disabled { .. } => "the server is disabled",
+            ChildError::Waiting { .. } => "the server waits for variables",
+            ChildError::Starting { .. } => "the server is still starting",
+            ChildError::NotReady { .. } => "the server is not running",
+            ChildError::Exited { .. } => "the server went away during the call",
+            ChildError::TimedOut { .. } | ChildError::Silent { .. } => "no answer in time",
+            ChildError::Crowded { .. } | ChildError::Busy { .. } => "the server has too many calls",
+            ChildError::Cancelled { .. } => "the client gave it up",
+            ChildError::Changed { .. } => "the tool is not the one that was judged any more",
+            ChildError::TooLarge { .. } => "too large an answer",
+            ChildError::Http { .. } => "the server could not be reached",
+            ChildError::Protocol { .. } => "the server broke the protocol",
+            ChildError::Refused { .. } => "the server refused a request",
+            ChildError::Lacks { .. } => "the server has nothing of the kind",
+        }
+    }
+
     /// How long the server wants to be left alone.
     pub(super) fn wait(&self) -> Option<Duration> {
         match self {

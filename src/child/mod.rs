@@ -67,7 +67,7 @@ mod supervisor;
 pub mod task;
 mod tools;
 
-pub use boot::{ChildSink, Children};
+pub use boot::{ChildSink, Children, Life};
 pub use call::{ChildCall, ChildReply, Method, ProgressSender, Still, Taker};
 pub use client::{Answering, Capabilities, Client, News, Presence, Question, Topic};
 pub use connection::{Connection, Patience};

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::Backoff;
-use super::boot::ChildSink;
+use super::boot::{ChildSink, Life};
 use super::changes::Pace;
 use super::connection::Connection;
 use super::error::{ChildError, seconds};
@@ -79,10 +79,12 @@ pub(super) async fn run(server: Arc<Server>, context: Arc<Context>) {
             End::Asleep => continue,
             End::Missing(missing) if server.spec.optional => {
                 context.say(&format!("child server `{id}` waits: {missing}"));
+                context.sink.life(server.index, Life::Unstarted(&missing));
                 return server.enter(Phase::Waiting(missing.into()));
             }
             End::Missing(reason) | End::Never(reason) => {
                 context.say(&format!("child server `{id}` failed to boot: {reason}"));
+                context.sink.life(server.index, Life::Unstarted(&reason));
                 server.facts().errors += 1;
                 return server.enter(Phase::Never(reason.into()));
             }
@@ -134,12 +136,14 @@ async fn life(server: &Server, context: &Context, is_news: bool, turn: OwnedSema
         Err(LaunchError::Never(reason)) => return End::Never(reason),
         Err(LaunchError::Failed(reason)) => {
             server.facts().errors += 1;
+            context.sink.life(server.index, Life::Unstarted(&reason));
             return End::Failed { reason, uptime: None, rest: None, wait: None };
         }
     };
     if is_news {
         context.say(&format!("child server `{id}` is booting"));
     }
+    context.sink.life(server.index, Life::Started(server.facts().restarts));
     server.tail.clear();
     let Launched { wires, stderr, exit, group } = launched;
     let mut process = Process::new(exit, group);
@@ -152,6 +156,7 @@ async fn life(server: &Server, context: &Context, is_news: bool, turn: OwnedSema
             server.enter(Phase::Stopped);
             connection.hush();
             process.stop().await;
+            context.sink.life(server.index, Life::Stopped);
             connection.close(&ChildError::NotReady { id, reason: "evokore shuts down".to_owned() });
             return End::Stopped;
         }
@@ -159,6 +164,7 @@ async fn life(server: &Server, context: &Context, is_news: bool, turn: OwnedSema
             context.say(&format!("child server `{id}` was not called for a while and is stopped until it is"));
             connection.hush();
             process.stop().await;
+            context.sink.life(server.index, Life::Asleep);
             connection.close(&ChildError::Starting { id });
             return End::Asleep;
         }
@@ -173,6 +179,7 @@ async fn life(server: &Server, context: &Context, is_news: bool, turn: OwnedSema
             brief(&error)
         }
     };
+    context.sink.life(server.index, Life::Ended(&reason));
     if let Some(drain) = drain {
         let _ = timeout(LAST_WORDS, drain).await;
     }

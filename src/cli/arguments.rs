@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::audit;
+
 const ABOUT: &str = "One MCP server in front of them all: a compiled, measured, guarded tool surface";
 const EXAMPLES: &str = "\
 Examples:
@@ -49,6 +51,9 @@ pub(crate) enum Command {
     /// Show, approve or deny calls that wait for a person
     #[command(after_help = APPROVALS_EXAMPLES)]
     Approvals(ApprovalsArguments),
+    /// Show who called what, what decided and what came of it
+    #[command(after_help = audit::EXAMPLES)]
+    Audit(audit::AuditArguments),
     /// Log in to a child server over HTTP, in a browser
     #[command(after_help = LOGIN_EXAMPLES)]
     Login(ServerArguments),

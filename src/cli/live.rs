@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 
 use super::process;
 use crate::app::App;
+use crate::audit;
 use crate::catalog::CATALOG;
 use crate::child::{ChildSettings, Children};
 use crate::error::Failure;
@@ -70,5 +71,11 @@ impl Live {
                 settled(id);
             }
         }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.app.audit.close(audit::PATIENCE);
     }
 }

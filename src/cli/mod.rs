@@ -2,6 +2,7 @@
 
 mod approvals;
 mod arguments;
+mod audit;
 mod call;
 mod client;
 mod completions;
@@ -105,6 +106,7 @@ fn command(arguments: Vec<OsString>) -> Result<Exit, Failure> {
         Command::Call(arguments) => call::run(arguments, out),
         Command::Policy(arguments) => policy::run(arguments, out),
         Command::Approvals(arguments) => approvals::run(arguments, out),
+        Command::Audit(arguments) => audit::run(arguments, out),
         Command::Login(arguments) => login::run(arguments, out),
         Command::Logout(arguments) => login::logout(arguments, out),
         Command::Lock(arguments) => lock::run(arguments, out),

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::arguments::{PolicyArguments, PolicyCommand};
 use super::output::{Align, Output, Style, columns, count, one_line};
 use super::process;
+use crate::audit::rule::{self, written};
 use crate::catalog::{CATALOG, TOOL_BY_NAME};
 use crate::error::{Exit, Failure};
 use crate::listing::merged::{Merged, ToolRef};
@@ -127,12 +128,7 @@ impl<'a> Ruling<'a> {
                 _ => format!("mode {}", mode.name),
             };
         }
-        match self.judgement.basis {
-            Basis::Exact(rule) | Basis::Pattern(rule) => written(rule),
-            Basis::Informs => "only informs".to_owned(),
-            Basis::RoleDefault(_) => "default_permission".to_owned(),
-            Basis::Unlisted => "no rule".to_owned(),
-        }
+        rule::basis(&self.judgement)
     }
 
     fn as_json(&self, settings: &Settings) -> Value {
@@ -215,14 +211,6 @@ fn of_mode(rule: &Rule) -> String {
 }
 
 /// A rule and where it stands.
-fn written(rule: &Rule) -> String {
-    match rule.line {
-        // The place of a rule inside `{…}` is not known.
-        0 => format!("`{}` (permissions.yml)", rule.tools),
-        line => format!("`{}` (permissions.yml:{line})", rule.tools),
-    }
-}
-
 fn painted(access: Access, out: Output) -> String {
     let style = match access {
         Access::Allow => Style::Good,

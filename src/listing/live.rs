@@ -94,7 +94,7 @@ fn render_tool(id: &str, tool: &ChildTool, drift: Drift, is_dangerous: bool) -> 
 }
 
 /// The exposed name of a child's tool.
-fn exposed_name(id: &str, tool: &str) -> String {
+pub fn exposed_name(id: &str, tool: &str) -> String {
     let ids: Vec<&str> = CATALOG.servers.iter().map(|server| server.id).collect();
     let is_native = |name: &str| TOOL_BY_NAME.get(name).is_some_and(|index| *index < CATALOG.natives);
     name::exposed_name(id, tool, &ids, is_native)

@@ -53,6 +53,9 @@ pub const DRAIN: Duration = Duration::from_millis(450);
 /// children to go; those that do not are killed.
 pub const LEAVE: Duration = Duration::from_millis(900);
 
+/// The last of it is for the audit log.
+const NOTED: Duration = Duration::from_millis(60);
+
 /// Bytes read ahead of a line that waits, to learn of the client's end.
 const AHEAD: usize = 256 << 10;
 
@@ -123,7 +126,8 @@ pub async fn serve(
     }
     let children = app.children();
     let end = async { tokio::join!(front.end(), children.shutdown()) };
-    let _ = timeout_at(since + LEAVE, end).await;
+    let _ = timeout_at(since + LEAVE - NOTED, end).await;
+    app.audit.close(NOTED);
 }
 
 /// Deals with the client's lines to their end, and tells when that was.
@@ -218,6 +222,7 @@ impl<'a, F: FnOnce() -> Children> Boot<'a, F> {
 
     fn start(&mut self) {
         if let Some(start) = self.start.take() {
+            self.app.audit.begin();
             self.app.set_children(start());
         }
     }

@@ -195,15 +195,18 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 /// Longest preview of arguments, in characters.
 const PREVIEW: usize = 500;
 
+/// The preview of arguments that cannot be read.
+pub const UNREADABLE: &str = "(not JSON)";
+
 /// Arguments for a person: values under keys that name secrets are masked, and what does not show is made visible.
 pub fn masked(arguments: &str) -> String {
-    let text = match serde_json::from_str::<Value>(arguments) {
-        Ok(mut value) => {
-            mask(&mut value);
-            visible(&value.to_string())
-        }
-        Err(_) => return "(not JSON)".to_owned(),
-    };
+    serde_json::from_str(arguments).map_or_else(|_| UNREADABLE.to_owned(), preview)
+}
+
+/// The same of arguments that have been read.
+pub fn preview(mut arguments: Value) -> String {
+    mask(&mut arguments);
+    let text = visible(&arguments.to_string());
     match text.char_indices().nth(PREVIEW) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,

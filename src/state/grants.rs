@@ -19,6 +19,16 @@ pub enum Scope {
     Tool,
 }
 
+impl Scope {
+    /// What a grant of this scope is for.
+    pub fn for_the_session(self) -> &'static str {
+        match self {
+            Scope::Arguments => "with these arguments, until the session ends",
+            Scope::Tool => "with any arguments, until the session ends",
+        }
+    }
+}
+
 /// A standing approval as a person sees it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {

@@ -26,6 +26,11 @@ pub fn exact(json: &str) -> Option<String> {
     Some(out)
 }
 
+/// SHA-256 of the [`exact`] spelling of `json`, hexadecimal; of a text without one, of the text.
+pub fn exact_sha256(json: &str) -> String {
+    hex_sha256(exact(json).as_deref().unwrap_or(json))
+}
+
 /// SHA-256 of the canonical form of `json`, hexadecimal. A text that cannot be read (too deep, a number out of range), or
 /// that readers do not agree about because an object has two members of one name, is hashed as it is.
 pub fn canonical_sha256(json: &str) -> String {

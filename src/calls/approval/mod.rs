@@ -18,11 +18,13 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
 use super::outcome::Outcome;
 use super::state::{Approval, Bound, random};
+use crate::audit::{Arguments, Audit, Event, Kind, Outcome as Noted};
 use crate::child::{Caller, Client, Question};
 use crate::state::approvals::{Decision, Pending, Requests, masked};
 use crate::state::grants::{Records, Scope};
@@ -31,6 +33,9 @@ use grants::Grants;
 
 /// How long a token lives, and how long a person is asked.
 pub const LIFETIME: Duration = Duration::from_secs(300);
+
+/// Where the person was who has decided.
+const AT_THE_CLIENT: &str = "at the client";
 
 /// Most requests that wait at once; beyond it the oldest is withdrawn.
 const MAX_PENDING: usize = 64;
@@ -116,7 +121,10 @@ impl Consent<'_> {
     /// The call is made: the consent is spent.
     pub async fn spend(mut self) {
         match self.held.take() {
-            Some(Held::Token(held)) => self.approvals.requests.remove(&held.id).await,
+            Some(Held::Token(held)) => {
+                self.approvals.note(Kind::ApprovalSpent, Noted::Success, &held.id);
+                self.approvals.requests.remove(&held.id).await;
+            }
             Some(Held::State(approval)) => approval.spend(),
             // A word is gone with this; a grant stays.
             Some(Held::Word(_)) | None => {}
@@ -138,6 +146,7 @@ impl Drop for Consent<'_> {
 #[derive(Debug)]
 pub struct Approvals {
     requests: Requests,
+    audit: Audit,
     waiting: Mutex<Vec<Waiting>>,
     /// Words whose call a later gate refused.
     agreed: Mutex<Vec<Agreed>>,
@@ -162,9 +171,10 @@ struct Agreed {
 }
 
 impl Approvals {
-    /// Keeps the requests that a person sees in `requests`, and the standing approvals in `records`.
-    pub fn new(requests: Requests, records: Records) -> Approvals {
-        Approvals { requests, waiting: Mutex::default(), agreed: Mutex::default(), grants: Grants::new(records) }
+    /// Keeps the requests that a person sees in `requests`, and the standing approvals in `records`; what becomes of them
+    /// is noted in `audit`.
+    pub fn new(requests: Requests, records: Records, audit: Audit) -> Approvals {
+        Approvals { requests, audit, waiting: Mutex::default(), agreed: Mutex::default(), grants: Grants::new(records) }
     }
 
     /// The consent that there is already: by a token, a standing approval, or a word that was not used. A refused call
@@ -225,10 +235,12 @@ impl Approvals {
     ) -> Result<Option<Consent<'a>>, Outcome> {
         match verdict {
             Verdict::Allowed(scope) => {
+                self.note_about(call, Kind::ApprovalGranted, Noted::Success, "", AT_THE_CLIENT);
                 self.grant(call, scope).await;
                 Ok(Some(self.consent(held)))
             }
             Verdict::Declined => {
+                self.note_about(call, Kind::ApprovalDenied, Noted::Denied, "", AT_THE_CLIENT);
                 self.consent(held).spend().await;
                 Err(denied(call.proposal.tool))
             }
@@ -239,6 +251,7 @@ impl Approvals {
     async fn grant(&self, call: &Call<'_>, scope: Option<Scope>) {
         // Of a tool that is not what it was, each call is looked at.
         if let Some(scope) = scope.filter(|_| call.proposal.reason.is_none()) {
+            self.note_about(call, Kind::ApprovalGranted, Noted::Success, "", scope.for_the_session());
             self.grants.give(call, scope).await;
         }
     }
@@ -328,6 +341,7 @@ impl Approvals {
             dropped
         };
         for id in dropped {
+            self.note(Kind::ApprovalExpired, Noted::Failure, &id);
             self.requests.remove(&id).await;
         }
         if let Err(reason) = self.requests.add(Pending::new(&id, &call.proposal, LIFETIME)).await {
@@ -339,12 +353,27 @@ impl Approvals {
         if !self.waiting().iter().any(|known| known.id == id) {
             self.requests.remove(&id).await;
         }
+        self.note_about(call, Kind::ApprovalRequested, Noted::ApprovalNeeded, &id, reason.unwrap_or("the policy"));
         let because = reason.map_or_else(String::new, |reason| format!(", because {reason}"));
         let again = if had_token { "that token is not valid for this call. " } else { "" };
         Outcome::error_text(&format!(
             "{again}`{tool}` needs a person's approval{because}. Ask the user to run `evokore approvals approve {id}`, then repeat the call with the same arguments and \"{TOKEN_KEY}\": \"{token}\". The request ends in {} minutes",
             LIFETIME.as_secs() / 60
         ))
+    }
+
+    fn note(&self, kind: Kind, outcome: Noted, id: &str) {
+        self.audit.record(Event::new(kind, outcome).approval(id));
+    }
+
+    /// Notes what a person is asked or has said about a call.
+    fn note_about(&self, call: &Call<'_>, kind: Kind, outcome: Noted, id: &str, why: &str) {
+        if self.audit.is_on() {
+            let arguments = call.proposal.arguments.unwrap_or("{}").as_bytes();
+            let event = Event::new(kind, outcome).tool(call.proposal.tool).because(why);
+            let event = if id.is_empty() { event } else { event.approval(id) };
+            self.audit.record(Event { arguments: Arguments::Given(Bytes::copy_from_slice(arguments)), ..event });
+        }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Vec<Waiting>> {

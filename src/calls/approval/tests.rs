@@ -23,7 +23,7 @@ fn token_and_id(refusal: &str) -> (String, String) {
 
 /// Approvals whose requests and records lie in `folder`.
 fn approvals(folder: &std::path::Path) -> Approvals {
-    Approvals::new(Requests::at(Some(folder.to_owned())), Records::at(Some(folder.join("grants"))))
+    Approvals::new(Requests::at(Some(folder.to_owned())), Records::at(Some(folder.join("grants"))), Audit::default())
 }
 
 /// A call of `tool`, which is what it was.

@@ -8,6 +8,7 @@ use hyper::header::RETRY_AFTER;
 use tokio::time::Instant;
 
 use super::failure::Failure;
+use crate::calendar;
 
 /// No server is left alone for longer, whatever it asks for.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -53,10 +54,7 @@ fn date(text: &str) -> Option<SystemTime> {
     let [hours, minutes, seconds] = clock.split(':').collect::<Vec<_>>()[..] else { return None };
     let number = |text: &str| text.parse::<u64>().ok();
     let month = MONTHS.iter().position(|known| *known == month)? as u64 + 1;
-    let (day, year) = (number(day)?, number(year).filter(|year| (1970..=9999).contains(year))?);
-    // Days since 1970 in a calendar whose year begins in March, so that the leap day is its last.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day.checked_sub(1)? - 719_468;
+    let days = calendar::days(number(year)?, month, number(day)?)?;
     let time = (number(hours)? * 60 + number(minutes)?) * 60 + number(seconds)?;
     UNIX_EPOCH.checked_add(Duration::from_secs(days * 86_400 + time))
 }

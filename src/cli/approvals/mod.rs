@@ -9,6 +9,8 @@ use serde_json::json;
 
 use super::arguments::{ApprovalsArguments, ApprovalsCommand};
 use super::output::{Align, Output, columns, one_line};
+use super::process;
+use crate::audit::{Audit, Event, Kind, Outcome};
 use crate::error::{Exit, Failure};
 use crate::state::approvals::{self, Decision, Pending, Requests};
 use crate::state::grants::{self, Record, Records};
@@ -51,6 +53,11 @@ fn unreadable(folder: &Path) -> impl Fn(std::io::Error) -> Failure {
 fn decide(folder: &Path, id: &str, decision: Decision, json: bool, out: Output) -> Result<(), Failure> {
     let request = approvals::decide(folder, id, decision)
         .map_err(|message| Failure::usage(message).hint("`evokore approvals` lists what waits"))?;
+    let (kind, outcome) = match decision {
+        Decision::Approved(_) => (Kind::ApprovalGranted, Outcome::Success),
+        Decision::Denied => (Kind::ApprovalDenied, Outcome::Denied),
+    };
+    note(Event::new(kind, outcome).tool(&request.tool).approval(&request.id).because("in a terminal"))?;
     if json {
         return out.json(&json!({ "decision": word(decision), "request": request }));
     }
@@ -61,10 +68,18 @@ fn decide(folder: &Path, id: &str, decision: Decision, json: bool, out: Output) 
 fn revoke(folder: &Path, id: &str, json: bool, out: Output) -> Result<(), Failure> {
     let record = grants::revoke(folder, id)
         .map_err(|message| Failure::usage(message).hint("`evokore approvals` lists the standing approvals"))?;
+    let event = Event::new(Kind::ApprovalRevoked, Outcome::Success).tool(&record.tool).approval(&record.id);
+    note(event.because("in a terminal"))?;
     if json {
         return out.json(&json!({ "revoked": record }));
     }
     out.print(&format!("revoked {}: {}\n", record.id, one_line(&what(&record), 200)))
+}
+
+/// Notes what a person has decided. It is written before the command ends.
+fn note(event: Event) -> Result<(), Failure> {
+    Audit::aside(&process::settings(None)?).record(event);
+    Ok(())
 }
 
 fn word(decision: Decision) -> &'static str {

@@ -182,7 +182,8 @@ impl Stage {
     async fn call(&self, token: Option<&str>) -> String {
         let token = token.map_or_else(String::new, |token| format!(",\"_evokore_approval_token\":\"{token}\""));
         let arguments: Box<RawValue> = serde_json::from_str(&format!("{{\"n\":1{token}}}")).unwrap();
-        let request = CallRequest { name: self.tool, arguments: Some(&arguments), others: None, meta: None };
+        let request =
+            CallRequest { name: self.tool, arguments: Some(&arguments), others: None, meta: None, token: None };
         match call(&self.ctx, request).await {
             Outcome::Result(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
             Outcome::Error { message, .. } => message,
@@ -205,7 +206,7 @@ impl Stage {
         };
         let (id, token) = (after("approvals approve ", '`'), after("_evokore_approval_token\\\": \\\"", '\\'));
         match case.consent {
-            Consent::Approved => drop(decide(&self.requests, &id, Decision::Approved).unwrap()),
+            Consent::Approved => drop(decide(&self.requests, &id, Decision::Approved(None)).unwrap()),
             Consent::Denied => drop(decide(&self.requests, &id, Decision::Denied).unwrap()),
             Consent::Missing | Consent::Foreign | Consent::Waiting => {}
         }

@@ -6,6 +6,7 @@
 mod adversary;
 mod approval;
 mod asks;
+mod audit;
 mod bytes;
 mod calls;
 mod descriptors;
