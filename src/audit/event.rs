@@ -8,14 +8,16 @@ use evokore_catalog::canonical::exact_sha256;
 use evokore_catalog::hostile::visible;
 use evokore_catalog::permission::Access;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::chain::Hash;
 use super::rule;
 use crate::calendar::Utc;
 use crate::session::SessionId;
 use crate::settings::Settings;
-use crate::state::approvals;
+use crate::state::preview::preview;
+
+/// Longest preview of arguments, in characters.
+const PREVIEW: usize = 500;
 
 /// Characters of a text from elsewhere.
 const MAX_TEXT: usize = 300;
@@ -335,11 +337,8 @@ fn written(arguments: &Arguments) -> Option<Written> {
         Arguments::Given(bytes) => bytes,
     };
     // The form that approvals are bound to; what cannot be read is taken as it is.
-    let (sha256, preview) = match serde_json::from_slice::<Value>(bytes) {
-        Ok(value) => (exact_sha256(&String::from_utf8_lossy(bytes)), approvals::preview(value)),
-        Err(_) => (Hash::of(bytes).to_string(), approvals::UNREADABLE.to_owned()),
-    };
-    Some(Written { bytes: bytes.len(), sha256: Some(sha256), preview: Some(preview) })
+    let text = String::from_utf8_lossy(bytes);
+    Some(Written { bytes: bytes.len(), sha256: Some(exact_sha256(&text)), preview: Some(preview(&text, PREVIEW)) })
 }
 
 /// At most so many characters of `text`, on one line.
@@ -352,6 +351,8 @@ fn cut(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn body(event: &Event) -> Value {

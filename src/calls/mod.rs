@@ -51,6 +51,9 @@ use outcome::Outcome;
 use route::Route;
 use state::{Bound, Opened};
 
+/// In place of the index of a server, for the tools of our own.
+const NATIVE: u16 = u16::MAX;
+
 /// Which revision of the protocol a request speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
@@ -115,7 +118,7 @@ pub async fn call(ctx: &CallContext, request: CallRequest<'_>) -> Outcome {
 
 async fn answer(ctx: &CallContext, request: CallRequest<'_>) -> Result<Outcome, Outcome> {
     match find(ctx, request).await? {
-        Route::Native(NativeTool::CallTool) => {
+        Route::Native(NativeTool::CallTool, _) => {
             let inner = through::unwrap(request.arguments)?;
             if results::is_uri(&inner.name) {
                 let page = ctx.app.results.page(&inner.name);
@@ -124,7 +127,7 @@ async fn answer(ctx: &CallContext, request: CallRequest<'_>) -> Result<Outcome, 
             let request = CallRequest { name: &inner.name, arguments: inner.arguments.as_deref(), ..request };
             // The name is an argument here, so a wrong one is the model's to mend.
             match find(ctx, request).await.map_err(Outcome::for_the_model)? {
-                Route::Native(NativeTool::CallTool) => Err(Outcome::error_text("call_tool cannot call itself")),
+                Route::Native(NativeTool::CallTool, _) => Err(Outcome::error_text("call_tool cannot call itself")),
                 route => dispatch(ctx, request, route).await.map_err(Outcome::for_the_model),
             }
         }
@@ -162,9 +165,24 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
     let caller = ctx.session.as_ref().map(|session| session.id());
     let mut audited = Audited::new(&ctx.app.audit, caller, request.name);
     match route {
-        Route::Native(tool) => {
-            let arguments = through::object(request.arguments)?;
-            audited.allowed(request.arguments.map(bytes).as_ref());
+        Route::Native(tool, access) => {
+            let (token, given) = approval::take_token(request.arguments);
+            let given = given.map(|given| Bytes::from(given.into_owned()));
+            if access == Access::RequireApproval {
+                let bound = Bound {
+                    server: NATIVE,
+                    what: request.name,
+                    arguments: given.as_deref().and_then(|given| std::str::from_utf8(given).ok()),
+                    definition: None,
+                    needs_approval: true,
+                };
+                let token = token.as_deref().or(request.token);
+                gates::pass_native(ctx, bound, token, request.others)
+                    .await
+                    .inspect_err(|_| audited.refused(By::Approval, given.as_deref()))?;
+            }
+            let arguments = through::object(given.as_deref().and_then(|given| std::str::from_utf8(given).ok()))?;
+            audited.allowed(given.as_ref());
             let outcome = native::call(tool, &arguments, ctx).await.into_outcome();
             audited.answered(&outcome);
             Ok(outcome)

@@ -16,8 +16,8 @@ use evokore_catalog::suggest;
 /// Who answers a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
-    /// A native tool.
-    Native(NativeTool),
+    /// A native tool, and what the active role may do with it.
+    Native(NativeTool, Access),
     /// A tool of a child server.
     Proxied {
         /// Index of the server.
@@ -84,7 +84,7 @@ fn lookup(app: &App, merged: &Merged, name: &str) -> Option<Result<Route, Outcom
     }
     Some(Ok(match tool {
         ToolRef::Compiled(_, entry) => match entry.source {
-            Source::Native(index) => Route::Native(NativeTool::from_index(index)?),
+            Source::Native(index) => Route::Native(NativeTool::from_index(index)?, access),
             Source::Proxied { server, original } => {
                 let needs_task = tool.described().is_some_and(needs_task);
                 Route::Proxied { server, original: original.to_owned(), access, repeatable: false, needs_task }

@@ -44,8 +44,8 @@ fn inner(arguments: Option<&RawValue>) -> Option<Inner> {
 }
 
 /// The arguments of a native tool as an object; absent and `null` are empty.
-pub(super) fn object(arguments: Option<&RawValue>) -> Result<Map<String, Value>, Outcome> {
-    match arguments.map(RawValue::get) {
+pub(super) fn object(arguments: Option<&str>) -> Result<Map<String, Value>, Outcome> {
+    match arguments {
         None | Some("null") => Ok(Map::new()),
         Some(text) => serde_json::from_str(text)
             .map_err(|error| Outcome::error_text(&format!("the arguments are no JSON object: {error}"))),

@@ -6,11 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use evokore_catalog::hostile::visible;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::grants::Scope;
+use super::preview::preview;
 use super::{create_private_dir, write_atomic};
 use crate::calls::approval::Proposal;
 
@@ -131,7 +130,7 @@ impl Requests {
 pub fn list(folder: &Path) -> std::io::Result<Vec<Pending>> {
     let mut pending = Vec::new();
     for (id, request) in super::read_all::<Pending>(folder)? {
-        if request.expires_at <= now() {
+        if request.expires_at <= now() || !super::lives(request.pid) {
             remove(folder, &id);
         } else if request.id == id {
             pending.push(request);
@@ -193,42 +192,11 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 }
 
 /// Longest preview of arguments, in characters.
-const PREVIEW: usize = 500;
+const PREVIEW: usize = 2_000;
 
-/// The preview of arguments that cannot be read.
-pub const UNREADABLE: &str = "(not JSON)";
-
-/// Arguments for a person: values under keys that name secrets are masked, and what does not show is made visible.
+/// Arguments for a person ([`preview`]).
 pub fn masked(arguments: &str) -> String {
-    serde_json::from_str(arguments).map_or_else(|_| UNREADABLE.to_owned(), preview)
-}
-
-/// The same of arguments that have been read.
-pub fn preview(mut arguments: Value) -> String {
-    mask(&mut arguments);
-    let text = visible(&arguments.to_string());
-    match text.char_indices().nth(PREVIEW) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
-}
-
-fn mask(value: &mut Value) {
-    const SECRET: [&str; 6] = ["password", "secret", "token", "credential", "authorization", "api"];
-    match value {
-        Value::Object(members) => {
-            for (key, value) in members {
-                let key = key.to_lowercase();
-                if SECRET.iter().any(|word| key.contains(word)) || key.ends_with("key") {
-                    *value = Value::from("***");
-                } else {
-                    mask(value);
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(mask),
-        _ => {}
-    }
+    preview(arguments, PREVIEW)
 }
 
 /// A fresh folder for a test.
@@ -237,16 +205,4 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("evokore-approvals-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     folder
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_are_masked_at_every_depth() {
-        let shown = masked(r#"{"path":"a","auth":{"api_key":"k1","list":[{"Password":"p"}]},"n":1}"#);
-        assert_eq!(shown, r#"{"path":"a","auth":{"api_key":"***","list":[{"Password":"***"}]},"n":1}"#);
-        assert_eq!(masked(&format!("\"{}\"", "x".repeat(2000))).chars().count(), PREVIEW + 1);
-    }
 }

@@ -4,6 +4,7 @@
 pub mod approvals;
 pub mod eras;
 pub mod grants;
+pub mod preview;
 pub mod tokens;
 
 use std::io;

@@ -31,8 +31,12 @@ impl Grants {
 
     /// Gives one. A grant that cannot be recorded, and so not be taken back, is none: the person is asked again.
     pub(super) async fn give(&self, call: &Call<'_>, scope: Scope) {
+        let of = key(call, scope);
+        if self.given().iter().any(|grant| grant.of == of) {
+            return;
+        }
         let Ok(random) = random::<4>() else { return };
-        let (id, of) = (hex(&random), key(call, scope));
+        let id = hex(&random);
         let arguments = (scope == Scope::Arguments).then_some(call.proposal.arguments.unwrap_or("{}"));
         let record = Record::new(&id, call.proposal.tool, arguments, call.proposal.role);
         if let Err(why) = self.records.add(record).await {

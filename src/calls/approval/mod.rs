@@ -58,7 +58,10 @@ pub struct Proposal<'a> {
 /// The question as a person reads it: secrets masked, and every character visible.
 impl fmt::Display for Proposal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Allow a call of `{}` at the server `{}`", self.tool, self.server)?;
+        write!(f, "Allow a call of `{}`", self.tool)?;
+        if !self.server.is_empty() {
+            write!(f, " at the server `{}`", self.server)?;
+        }
         if let Some(reason) = self.reason {
             write!(f, ", asked because {reason}")?;
         }
@@ -110,34 +113,43 @@ pub struct Consent<'a> {
 #[derive(Debug)]
 enum Held<'a> {
     /// A token, whose request was approved.
-    Token(Waiting),
+    Token(Waiting, Option<Scope>),
     /// What the person at the client has said to a request.
     Word(Agreed),
     /// The same, or an earlier consent, in the state of a request of 2026-07-28, which gives itself back.
-    State(Approval<'a>),
+    State(Approval<'a>, Option<Scope>),
 }
 
 impl Consent<'_> {
     /// The call is made: the consent is spent.
-    pub async fn spend(mut self) {
-        match self.held.take() {
-            Some(Held::Token(held)) => {
+    ///
+    /// What it says of further calls counts from now on, and only once: a grant that was taken back does not come again
+    /// with a consent that was not used.
+    pub async fn spend(mut self, call: &Call<'_>) {
+        let scope = match self.held.take() {
+            Some(Held::Token(held, scope)) => {
                 self.approvals.note(Kind::ApprovalSpent, Noted::Success, &held.id);
                 self.approvals.requests.remove(&held.id).await;
+                scope
             }
-            Some(Held::State(approval)) => approval.spend(),
+            Some(Held::State(approval, scope)) => {
+                approval.spend();
+                scope
+            }
             // A word is gone with this; a grant stays.
-            Some(Held::Word(_)) | None => {}
-        }
+            Some(Held::Word(agreed)) => agreed.scope,
+            None => None,
+        };
+        self.approvals.grant(call, scope).await;
     }
 }
 
 impl Drop for Consent<'_> {
     fn drop(&mut self) {
         match self.held.take() {
-            Some(Held::Token(held)) => self.approvals.waiting().push(held),
-            Some(Held::Word(agreed)) => self.approvals.keep(agreed),
-            Some(Held::State(_)) | None => {}
+            Some(Held::Token(held, _)) => self.approvals.waiting().push(held),
+            Some(Held::Word(agreed)) => keep(&self.approvals.agreed, agreed),
+            Some(Held::State(..)) | None => {}
         }
     }
 }
@@ -150,6 +162,8 @@ pub struct Approvals {
     waiting: Mutex<Vec<Waiting>>,
     /// Words whose call a later gate refused.
     agreed: Mutex<Vec<Agreed>>,
+    /// What persons have denied: they are not asked again at once.
+    denied: Mutex<Vec<Agreed>>,
     grants: Grants,
 }
 
@@ -163,10 +177,12 @@ struct Waiting {
     expires: Instant,
 }
 
-/// A call that the person at a client has agreed to.
+/// A call that a person has agreed to, or has denied.
 #[derive(Debug, Clone, Copy)]
 struct Agreed {
     call: [u8; 32],
+    /// What it says of further calls.
+    scope: Option<Scope>,
     expires: Instant,
 }
 
@@ -174,7 +190,14 @@ impl Approvals {
     /// Keeps the requests that a person sees in `requests`, and the standing approvals in `records`; what becomes of them
     /// is noted in `audit`.
     pub fn new(requests: Requests, records: Records, audit: Audit) -> Approvals {
-        Approvals { requests, audit, waiting: Mutex::default(), agreed: Mutex::default(), grants: Grants::new(records) }
+        Approvals {
+            requests,
+            audit,
+            waiting: Mutex::default(),
+            agreed: Mutex::default(),
+            denied: Mutex::default(),
+            grants: Grants::new(records),
+        }
     }
 
     /// The consent that there is already: by a token, a standing approval, or a word that was not used. A refused call
@@ -183,11 +206,16 @@ impl Approvals {
     /// # Errors
     /// The answer to a token whose request is denied or not decided.
     pub(super) async fn standing(&self, call: &Call<'_>, token: Option<&str>) -> Result<Option<Consent<'_>>, Outcome> {
-        if let Some(waiting) = token.and_then(|token| self.find(token, &call.digest())) {
+        let digest = call.digest();
+        if let Some(waiting) = token.and_then(|token| self.find(token, &digest)) {
             return self.decided(call, waiting).await;
         }
-        if let Some(agreed) = self.take_agreed(&call.digest()) {
+        if let Some(agreed) = take(&self.agreed, &digest) {
             return Ok(Some(self.consent(Held::Word(agreed))));
+        }
+        if let Some(no) = take(&self.denied, &digest) {
+            keep(&self.denied, no);
+            return Err(denied(call.proposal.tool));
         }
         Ok(self.grants.cover(call).await.then_some(Consent { approvals: self, held: None }))
     }
@@ -203,8 +231,9 @@ impl Approvals {
         call: &Call<'_>,
     ) -> Result<Option<Consent<'_>>, Outcome> {
         let verdict = elicit::ask(client, question, LIFETIME).await;
-        let agreed = Agreed { call: call.digest(), expires: Instant::now() + LIFETIME };
-        self.said(call, verdict, Held::Word(agreed)).await
+        self.said(call, verdict, |scope| {
+            Held::Word(Agreed { call: call.digest(), scope, expires: Instant::now() + LIFETIME })
+        })
     }
 
     /// Takes what the person at a client of 2026-07-28 has said, by the members of its request and the state that came
@@ -219,29 +248,33 @@ impl Approvals {
         others: Option<&str>,
     ) -> (Result<Option<Consent<'a>>, Outcome>, Option<String>) {
         let (verdict, others) = elicit::answered(others);
-        (self.said(call, verdict, Held::State(approval)).await, others)
+        (self.said(call, verdict, |scope| Held::State(approval, scope)), others)
     }
 
     /// The consent that rests on an approval in the state of a request.
     pub(super) fn carried<'a>(&'a self, approval: Approval<'a>) -> Consent<'a> {
-        self.consent(Held::State(approval))
+        self.consent(Held::State(approval, None))
     }
 
-    async fn said<'a>(
+    fn said<'a>(
         &'a self,
         call: &Call<'_>,
         verdict: Verdict,
-        held: Held<'a>,
+        held: impl FnOnce(Option<Scope>) -> Held<'a>,
     ) -> Result<Option<Consent<'a>>, Outcome> {
         match verdict {
             Verdict::Allowed(scope) => {
                 self.note_about(call, Kind::ApprovalGranted, Noted::Success, "", AT_THE_CLIENT);
-                self.grant(call, scope).await;
-                Ok(Some(self.consent(held)))
+                Ok(Some(self.consent(held(scope))))
             }
             Verdict::Declined => {
                 self.note_about(call, Kind::ApprovalDenied, Noted::Denied, "", AT_THE_CLIENT);
-                self.consent(held).spend().await;
+                // The question is not asked again with the answer that it had.
+                match held(None) {
+                    Held::State(approval, _) => approval.spend(),
+                    Held::Token(..) | Held::Word(_) => {}
+                }
+                self.deny(call.digest());
                 Err(denied(call.proposal.tool))
             }
             Verdict::Open => Ok(None),
@@ -266,13 +299,13 @@ impl Approvals {
         match self.requests.decision(&waiting.id).await {
             // Another call may have taken it during the await.
             Some(Decision::Approved(scope)) if self.forget(&waiting.id) => {
-                self.grant(call, scope).await;
-                Ok(Some(self.consent(Held::Token(waiting))))
+                Ok(Some(self.consent(Held::Token(waiting, scope))))
             }
             Some(Decision::Approved(_)) => Ok(None),
             Some(Decision::Denied) => {
                 self.forget(&waiting.id);
                 self.requests.remove(&waiting.id).await;
+                self.deny(waiting.call);
                 Err(denied(tool))
             }
             None => Err(Outcome::error_text(&format!(
@@ -294,23 +327,6 @@ impl Approvals {
         let before = waiting.len();
         waiting.retain(|known| known.id != id);
         waiting.len() < before
-    }
-
-    fn take_agreed(&self, call: &[u8; 32]) -> Option<Agreed> {
-        let mut agreed = self.agreed();
-        let now = Instant::now();
-        agreed.retain(|known| known.expires > now);
-        let at = agreed.iter().position(|known| known.call == *call)?;
-        Some(agreed.swap_remove(at))
-    }
-
-    /// Keeps a word that was not used; of too many the oldest is forgotten.
-    fn keep(&self, word: Agreed) {
-        let mut agreed = self.agreed();
-        if agreed.len() >= MAX_PENDING {
-            agreed.remove(0);
-        }
-        agreed.push(word);
     }
 
     /// Asks whoever looks at `evokore approvals`: the refusal, which says how consent is given.
@@ -381,9 +397,27 @@ impl Approvals {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn agreed(&self) -> MutexGuard<'_, Vec<Agreed>> {
-        self.agreed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn deny(&self, call: [u8; 32]) {
+        keep(&self.denied, Agreed { call, scope: None, expires: Instant::now() + LIFETIME });
     }
+}
+
+/// Takes what was said about a call and is still good.
+fn take(said: &Mutex<Vec<Agreed>>, call: &[u8; 32]) -> Option<Agreed> {
+    let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+    let now = Instant::now();
+    said.retain(|known| known.expires > now);
+    let at = said.iter().position(|known| known.call == *call)?;
+    Some(said.swap_remove(at))
+}
+
+/// Keeps what was said; of too much the oldest is forgotten.
+fn keep(said: &Mutex<Vec<Agreed>>, word: Agreed) {
+    let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+    if said.len() >= MAX_PENDING {
+        said.remove(0);
+    }
+    said.push(word);
 }
 
 /// The question for the person at this client, if it can be asked: by a request, or else by the result of one of its own.

@@ -35,7 +35,7 @@ fn call<'a>(tool: &'a str, arguments: &'a str) -> Call<'a> {
 
 async fn tried(approvals: &Approvals, call: Call<'_>, token: Option<&str>) -> Result<(), String> {
     match approvals.standing(&call, token).await {
-        Ok(Some(consent)) => consent.spend().await,
+        Ok(Some(consent)) => consent.spend(&call).await,
         Ok(None) => return Err(text(&approvals.request(&call, token.is_some()).await)),
         Err(refusal) => return Err(text(&refusal)),
     }
@@ -159,11 +159,11 @@ async fn the_word_of_a_person_is_good_for_one_call_and_comes_back_when_a_gate_is
     let folder = crate::state::approvals::scratch("word");
     let approvals = approvals(&folder);
     let this = call("t", ARGUMENTS);
-    said(&approvals, &this, json!("Allow once")).await.unwrap().unwrap().spend().await;
+    said(&approvals, &this, json!("Allow once")).await.unwrap().unwrap().spend(&this).await;
     assert!(approvals.standing(&this, None).await.unwrap().is_none(), "it is spent");
     drop(said(&approvals, &this, json!("Allow once")).await.unwrap().unwrap());
     assert!(approvals.standing(&call("t", "{}"), None).await.unwrap().is_none(), "for other arguments");
-    approvals.standing(&this, None).await.unwrap().unwrap().spend().await;
+    approvals.standing(&this, None).await.unwrap().unwrap().spend(&this).await;
     assert!(approvals.standing(&this, None).await.unwrap().is_none());
     let refusal = text(&said(&approvals, &this, json!("Do not allow")).await.map(drop).unwrap_err());
     assert!(refusal.contains("denied"), "{refusal}");
@@ -181,14 +181,14 @@ async fn a_standing_approval_covers_what_it_says_until_it_is_taken_back() {
         .await
         .unwrap()
         .unwrap()
-        .spend()
+        .spend(&this)
         .await;
     assert!(covers(this).await && covers(this).await && !covers(call("t", "{}")).await);
     said(&approvals, &call("t", "{}"), json!("Allow this tool, until the session ends"))
         .await
         .unwrap()
         .unwrap()
-        .spend()
+        .spend(&call("t", "{}"))
         .await;
     assert!(covers(call("t", r#"{"c":3}"#)).await && !covers(call("u", "{}")).await);
     let mut other = call("t", "{}");
@@ -208,11 +208,35 @@ async fn a_standing_approval_covers_what_it_says_until_it_is_taken_back() {
         .await
         .unwrap();
     assert!(!covers(call("u", "{}")).await);
-    for _ in 0..MAX_PENDING + 10 {
-        let consent = said(&approvals, &call("v", "{}"), json!("Allow this tool, until the session ends")).await;
-        consent.unwrap().unwrap().spend().await;
+    for n in 0..MAX_PENDING + 10 {
+        let arguments = format!("{{\"n\":{n}}}");
+        let this = call("v", &arguments);
+        for _ in 0..2 {
+            let consent = said(&approvals, &this, json!("Allow with these arguments, until the session ends")).await;
+            consent.unwrap().unwrap().spend(&this).await;
+        }
     }
     assert_eq!(records().len(), MAX_PENDING + 1, "bounded");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_grant_comes_with_its_call_and_not_again() {
+    let folder = crate::state::approvals::scratch("regrant");
+    let approvals = approvals(&folder);
+    let granted = || crate::state::grants::list(&folder.join("grants")).unwrap();
+    let this = call("t", "{}");
+    let (token, id) = token_and_id(&asked(&approvals, "t", "{}", None).await.unwrap_err());
+    decide(&folder, &id, Decision::Approved(Some(Scope::Tool))).unwrap();
+    for _ in 0..3 {
+        drop(approvals.standing(&this, Some(&token)).await.unwrap().unwrap());
+        assert!(granted().is_empty(), "a later gate has refused the call");
+    }
+    asked(&approvals, "t", "{}", Some(&token)).await.unwrap();
+    let [grant] = granted().try_into().unwrap_or_else(|granted| panic!("{granted:?}"));
+    crate::state::grants::revoke(&folder.join("grants"), &grant.id).unwrap();
+    asked(&approvals, "t", "{}", Some(&token)).await.unwrap_err();
+    assert!(granted().is_empty(), "what was taken back stays so");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -222,6 +246,11 @@ async fn of_a_tool_that_is_not_what_it_was_each_call_is_looked_at() {
     let approvals = approvals(&folder);
     let mut this = call("t", "{}");
     this.proposal.reason = Some("the tool is not what was locked");
-    said(&approvals, &this, json!("Allow this tool, until the session ends")).await.unwrap().unwrap().spend().await;
+    said(&approvals, &this, json!("Allow this tool, until the session ends"))
+        .await
+        .unwrap()
+        .unwrap()
+        .spend(&this)
+        .await;
     assert!(approvals.standing(&this, None).await.unwrap().is_none());
 }

@@ -195,6 +195,22 @@ fn a_client_of_2026_07_28_is_asked_by_the_result() {
     assert_eq!(replayed["resultType"], "input_required", "one use: {replayed}");
     let denied = session.ask("tools/call", again(&this, &replayed["requestState"], choosing("Do not allow")));
     assert!(text(&denied).contains("has denied"), "{denied}");
+    let insisted = session.ask("tools/call", offering(this.clone()));
+    assert!(text(&insisted).contains("has denied"), "nobody is asked again at once: {insisted}");
     // Whoever cannot be asked gets a token.
-    handed_out(&session.ask("tools/call", modern(this)));
+    handed_out(&session.ask("tools/call", modern(call(json!({"a": 3})))));
+}
+
+#[test]
+fn a_native_tool_waits_for_a_person_too() {
+    let Some((sandbox, mut session)) = session("approval-native") else { return };
+    sandbox.write("work/.keep", "");
+    let through = json!({"name": "refresh_skills", "arguments": {}});
+    handed_out(&session.call("call_tool", through));
+    let (id, token) = handed_out(&session.call("refresh_skills", json!({})));
+    sandbox.run(&["approvals", "approve", &id]).content();
+    let key = "_evokore_approval_token";
+    let done = session.call("refresh_skills", json!({ key: token }));
+    assert!(!text(&done).contains("approvals approve"), "{done}");
+    handed_out(&session.call("refresh_skills", json!({ key: token })));
 }
