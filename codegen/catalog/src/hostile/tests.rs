@@ -1,3 +1,5 @@
+//! What the scanner finds in definitions, and what it leaves alone.
+
 use std::fmt::Write as _;
 
 use expect_test::expect;
