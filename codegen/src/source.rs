@@ -64,12 +64,7 @@ impl Source {
 
 /// SHA-256 of `bytes` in hexadecimal.
 pub fn hex_sha256(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
+    evokore_catalog::canonical::hex(&Sha256::digest(bytes))
 }
 
 fn floor_char_boundary(text: &str, offset: usize) -> usize {

@@ -7,6 +7,7 @@ use evokore_catalog::permission::Access;
 
 use super::Audit;
 use super::event::{Arguments, Event, Kind, Outcome};
+use super::writer::{Ended, Ticket};
 use crate::calls::outcome::Outcome as Answer;
 use crate::session::SessionId;
 
@@ -60,8 +61,8 @@ pub struct Audited<'a> {
     tool: &'a str,
     server: Option<&'static str>,
     access: Option<Access>,
-    /// When it was allowed, until its end is noted.
-    since: Option<Instant>,
+    /// When it was allowed, and its event, until its end is noted.
+    since: Option<(Instant, Option<Ticket>)>,
 }
 
 impl<'a> Audited<'a> {
@@ -89,9 +90,10 @@ impl<'a> Audited<'a> {
     /// It is made.
     pub fn allowed(&mut self, arguments: Option<&Bytes>) {
         if self.audit.is_on() {
-            self.since = Some(Instant::now());
+            let since = Instant::now();
             let arguments = arguments.map_or(Arguments::None, |bytes| Arguments::Given(bytes.clone()));
-            self.audit.record(Event { arguments, ..self.event(Kind::Call, Outcome::Allowed) });
+            let ticket = self.audit.call(Event { arguments, ..self.event(Kind::Call, Outcome::Allowed) });
+            self.since = Some((since, ticket));
         }
     }
 
@@ -109,8 +111,11 @@ impl<'a> Audited<'a> {
     }
 
     fn ended(&mut self, outcome: Outcome, reason: Option<&str>) {
-        if let Some(since) = self.since.take() {
+        if let Some((since, ticket)) = self.since.take() {
             let ms = u64::try_from(since.elapsed().as_millis()).ok();
+            if ticket.is_some_and(|ticket| self.audit.end_of(ticket, Ended { outcome, ms, reason })) {
+                return;
+            }
             let event = Event { ms, ..self.event(Kind::CallEnd, outcome) };
             self.audit.record(match reason {
                 Some(reason) => event.because(reason),

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
+use evokore_catalog::canonical::hex;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -38,7 +39,7 @@ impl Hash {
 
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex(&self.0))
     }
 }
 

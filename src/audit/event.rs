@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::chain::Hash;
 use super::rule;
+use super::writer::Ended;
 use crate::calendar::Utc;
 use crate::session::SessionId;
 use crate::settings::Settings;
@@ -35,7 +36,7 @@ pub enum Kind {
     RunEnd,
     /// A decision on a call, before anything else happens.
     Call,
-    /// The end of a call that was allowed.
+    /// The end of a call that was allowed, if that had been written before.
     CallEnd,
     /// A person is asked for an approval.
     ApprovalRequested,
@@ -143,6 +144,8 @@ pub struct Event {
     pub arguments: Arguments,
     /// The request for approval.
     pub approval: Option<Box<str>>,
+    /// Of a call that has ended before its event was written: what came of it, so that one line tells both.
+    pub end: Option<Outcome>,
     /// How long it took, in milliseconds.
     pub ms: Option<u64>,
     /// More about it, for a person.
@@ -180,6 +183,7 @@ impl Event {
             by: None,
             arguments: Arguments::None,
             approval: None,
+            end: None,
             ms: None,
             reason: None,
             tools: Vec::new(),
@@ -206,6 +210,14 @@ impl Event {
     pub fn because(mut self, reason: &str) -> Event {
         self.reason = Some(cut(reason, MAX_TEXT).into());
         self
+    }
+
+    /// Notes how the call ended that it is about.
+    pub(super) fn add_end(&mut self, ended: Ended<'_>) {
+        (self.end, self.ms) = (Some(ended.outcome), ended.ms);
+        if let Some(reason) = ended.reason {
+            self.reason = Some(cut(reason, MAX_TEXT).into());
+        }
     }
 
     /// Bytes that it holds in memory beside itself.
@@ -256,6 +268,8 @@ struct Body<'a> {
     approval: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     arguments: Option<Written>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -317,6 +331,7 @@ impl Stamp {
             by: event.by,
             approval: event.approval.as_deref(),
             arguments: written(&event.arguments),
+            end: event.end.map(Outcome::name),
             ms: event.ms,
             reason: event.reason.as_deref().map(visible),
             tools: event.tools.iter().take(MAX_NAMED).map(|name| cut(&visible(name), MAX_NAME)).collect(),

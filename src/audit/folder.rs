@@ -1,15 +1,20 @@
 //! The log's folder: `audit.jsonl`, which is written, `audit.1.jsonl` and on, which are older, `head`, which says how the
 //! log ends, and `lock`, which whoever writes or checks it holds.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::chain::{Hash, Link, MAX_LINE, Tie};
 use crate::state::create_private_dir;
 
 /// Most old files that are looked for.
 const MOST_OLD: u32 = 1000;
+/// How long the lock is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two tries to get it.
+const PAUSE: Duration = Duration::from_millis(2);
 /// Bytes of the file `head`.
 const HEAD: usize = 20 + 1 + 64 + 1 + 20 + 1;
 
@@ -53,20 +58,46 @@ impl Folder {
         self.path.join(if old == 0 { "audit.jsonl".to_owned() } else { format!("audit.{old}.jsonl") })
     }
 
-    /// Waits for the lock, alone or with others that only read. It is given back with the file.
+    /// Waits for the lock, alone or with others that only read; for [`PATIENCE`] at most. It is given back with the file.
+    ///
+    /// # Errors
+    /// What the file system says; `TimedOut` if somebody else keeps it.
+    pub(super) fn lock(&self, alone: bool) -> io::Result<File> {
+        self.lock_within(alone, PATIENCE)
+    }
+
+    fn lock_within(&self, alone: bool, patience: Duration) -> io::Result<File> {
+        let path = self.path.join("lock");
+        let lock = if alone {
+            create_private_dir(&self.path)?;
+            private(OpenOptions::new().write(true).create(true).truncate(false)).open(&path)?
+        } else {
+            File::open(&path)?
+        };
+        let end = Instant::now() + patience;
+        loop {
+            let tried = if alone { lock.try_lock() } else { lock.try_lock_shared() };
+            match tried {
+                Ok(()) => return Ok(lock),
+                Err(TryLockError::Error(error)) => return Err(error),
+                // There is no lock with a time limit. Whoever holds it writes some milliseconds long.
+                Err(TryLockError::WouldBlock) if Instant::now() < end => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => {
+                    let text = format!("another process keeps `{}` locked", path.display());
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+                }
+            }
+        }
+    }
+
+    /// Tries whether the log can be written, and leaves nothing behind that a write would not.
     ///
     /// # Errors
     /// What the file system says.
-    pub(super) fn lock(&self, alone: bool) -> io::Result<File> {
-        if !alone {
-            let lock = File::open(self.path.join("lock"))?;
-            lock.lock_shared()?;
-            return Ok(lock);
-        }
-        create_private_dir(&self.path)?;
-        let lock = private(OpenOptions::new().write(true).create(true).truncate(false)).open(self.path.join("lock"))?;
-        lock.lock()?;
-        Ok(lock)
+    pub fn try_out(&self) -> io::Result<()> {
+        let _lock = self.lock(true)?;
+        self.open()?;
+        self.head().map(|_| ())
     }
 
     /// The numbers of the files that there are, the oldest first.
@@ -193,6 +224,20 @@ mod tests {
         assert_eq!((text.len(), Head::read(text.as_bytes())), (HEAD, Some(head)));
         assert_eq!(Head::read(&text.as_bytes()[..HEAD - 1]), None);
         assert_eq!(Head::read(b""), None);
+    }
+
+    #[test]
+    fn whoever_keeps_the_lock_is_not_waited_for_without_end() {
+        let root = crate::state::approvals::scratch("audit-kept");
+        let folder = Folder::below(&root);
+        let kept = folder.lock(true).expect("locked");
+        let error = folder.lock_within(true, Duration::from_millis(10)).expect_err("kept");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(error.to_string().contains("audit/lock` locked"), "{error}");
+        drop(kept);
+        let _reader = folder.lock(false).expect("free");
+        folder.lock(false).expect("readers do not wait for each other");
+        std::fs::remove_dir_all(root).expect("removed");
     }
 
     #[test]

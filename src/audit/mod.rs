@@ -33,7 +33,7 @@ pub use chain::{Hash, Link};
 use event::Stamp;
 pub use event::{Arguments, Event, Kind, Outcome, now};
 pub use folder::Folder;
-use writer::Queue;
+use writer::{Ended, Queue, Ticket};
 
 /// How long a command waits at its end until its events are written.
 pub const PATIENCE: Duration = Duration::from_millis(500);
@@ -82,6 +82,16 @@ impl Audit {
         if let Some(shared) = &self.shared {
             shared.queue().push(event);
         }
+    }
+
+    /// Writes the event of a call that is made, and tells where it waits for the end of the call.
+    fn call(&self, event: Event) -> Option<Ticket> {
+        self.shared.as_ref()?.queue().push(event)
+    }
+
+    /// Adds the end of a call to its event; false if that is on its way already, or is not written at all.
+    fn end_of(&self, ticket: Ticket, ended: Ended<'_>) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.queue().end_of(ticket, ended))
     }
 
     /// Notes that the process serves from now on.

@@ -16,7 +16,7 @@ pub struct Filter<'a> {
     pub since: u64,
     /// About this tool.
     pub tool: Option<&'a str>,
-    /// With this outcome.
+    /// With this outcome, of the decision or of the call.
     pub outcome: Option<&'a str>,
     /// So many at most, the newest ones.
     pub limit: usize,
@@ -56,6 +56,8 @@ pub struct Entry {
     pub approval: Option<String>,
     /// Arguments of the call.
     pub arguments: Option<Given>,
+    /// What came of the call, if it ended before the line was written.
+    pub end: Option<String>,
     /// How long it took, in milliseconds.
     pub ms: Option<u64>,
     /// More about it.
@@ -127,7 +129,7 @@ impl Filter<'_> {
         let has_tool = |tool| entry.tool.as_deref() == Some(tool) || entry.tools.iter().any(|known| known == tool);
         entry.at >= self.since
             && self.tool.is_none_or(has_tool)
-            && self.outcome.is_none_or(|outcome| entry.outcome == outcome)
+            && self.outcome.is_none_or(|outcome| entry.outcome == outcome || entry.end.as_deref() == Some(outcome))
     }
 }
 

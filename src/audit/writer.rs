@@ -14,8 +14,9 @@ const MAX_WAITING: usize = 8192;
 const MANY: usize = MAX_WAITING / 4;
 /// Bytes of arguments that may wait; an event beyond it goes without its arguments.
 const MAX_BYTES: usize = 32 << 20;
-/// The writer waits so long for more after the first event, so that many cost one write.
-const LINGER: Duration = Duration::from_millis(20);
+/// The writer waits so long for more after the first event, so that many cost one write, and a call that ends meanwhile
+/// one line.
+const LINGER: Duration = Duration::from_millis(50);
 
 /// Events that wait to be written.
 #[derive(Debug, Default)]
@@ -27,9 +28,26 @@ pub(super) struct Queue {
     done: Condvar,
 }
 
+/// The place of an event among all that a queue has taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ticket(u64);
+
+/// The end of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ended<'a> {
+    /// What came of it.
+    pub(super) outcome: Outcome,
+    /// How long it took, in milliseconds.
+    pub(super) ms: Option<u64>,
+    /// Why, if it failed for want of an answer.
+    pub(super) reason: Option<&'a str>,
+}
+
 #[derive(Debug, Default)]
 struct State {
     events: Vec<Event>,
+    /// Events that were taken before the first of them.
+    before: u64,
     bytes: usize,
     /// Events that are not among them, and have not been told of.
     lost: u64,
@@ -39,11 +57,11 @@ struct State {
 
 impl Queue {
     /// Takes an event, if there is room.
-    pub(super) fn push(&self, mut event: Event) {
+    pub(super) fn push(&self, mut event: Event) -> Option<Ticket> {
         let mut state = self.lock();
         if state.is_closing || state.events.len() >= MAX_WAITING {
             state.lost += 1;
-            return;
+            return None;
         }
         if let Arguments::Given(bytes) = &event.arguments
             && state.bytes >= MAX_BYTES
@@ -55,6 +73,16 @@ impl Queue {
         if state.events.len() == 1 || state.events.len() == MANY {
             self.filled.notify_one();
         }
+        Some(Ticket(state.before + state.events.len() as u64 - 1))
+    }
+
+    /// Adds the end of a call to the event of its beginning; false if that waits no longer.
+    pub(super) fn end_of(&self, ticket: Ticket, ended: Ended<'_>) -> bool {
+        let mut state = self.lock();
+        let at = ticket.0.checked_sub(state.before).and_then(|at| usize::try_from(at).ok());
+        let Some(event) = at.and_then(|at| state.events.get_mut(at)) else { return false };
+        event.add_end(ended);
+        true
     }
 
     /// Has everything written that waits; gives up after `patience`.
@@ -62,7 +90,13 @@ impl Queue {
         let mut state = self.lock();
         state.is_closing = true;
         self.filled.notify_one();
-        let _ = self.done.wait_timeout_while(state, patience, |state| !state.is_done);
+        let done = self.done.wait_timeout_while(state, patience, |state| !state.is_done);
+        let (state, timeout) = done.unwrap_or_else(PoisonError::into_inner);
+        if timeout.timed_out() && !state.is_done {
+            log::warn(
+                "the end of the audit log is not written: the folder is too slow, or another process keeps it locked",
+            );
+        }
     }
 
     /// Nothing is written any more.
@@ -73,15 +107,18 @@ impl Queue {
         self.done.notify_all();
     }
 
-    /// The events that wait, and how many were lost; `None` once it is closed and empty.
-    fn take(&self) -> Option<(Vec<Event>, u64)> {
+    /// Puts the events that wait in place of `events`, and tells how many were lost; `None` once it is closed and empty.
+    fn take(&self, events: &mut Vec<Event>) -> Option<u64> {
+        events.clear();
         let is_empty = |state: &mut State| state.events.is_empty() && !state.is_closing;
         let state = self.filled.wait_while(self.lock(), is_empty).unwrap_or_else(PoisonError::into_inner);
         let few = |state: &mut State| state.events.len() < MANY && !state.is_closing;
         let (mut state, _) = self.filled.wait_timeout_while(state, LINGER, few).unwrap_or_else(PoisonError::into_inner);
         state.bytes = 0;
-        let (events, lost) = (std::mem::take(&mut state.events), std::mem::take(&mut state.lost));
-        (!events.is_empty() || lost > 0).then_some((events, lost))
+        state.before += state.events.len() as u64;
+        std::mem::swap(events, &mut state.events);
+        let lost = std::mem::take(&mut state.lost);
+        (!events.is_empty() || lost > 0).then_some(lost)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -118,7 +155,8 @@ fn run(queue: &Queue, appender: &Appender) {
     // Events that could not be written, and have not been told of.
     let mut missed = 0;
     let mut is_told = false;
-    while let Some((mut events, lost)) = queue.take() {
+    let mut events = Vec::new();
+    while let Some(lost) = queue.take(&mut events) {
         let count = events.len() as u64;
         missed += lost;
         if missed > 0 {
@@ -163,7 +201,9 @@ mod tests {
         let folder = Folder::below(&root);
         let queue = Arc::<Queue>::default();
         let event = || Event::new(Kind::Call, Outcome::Allowed);
-        (0..MAX_WAITING + 7).for_each(|_| queue.push(event()));
+        for _ in 0..MAX_WAITING + 7 {
+            queue.push(event());
+        }
         start(queue.clone(), appender(&folder));
         queue.close(LONG);
         let report = verify(&folder, None).expect("read");
@@ -177,6 +217,22 @@ mod tests {
     }
 
     #[test]
+    fn an_end_joins_its_beginning_while_that_waits() {
+        let queue = Queue::default();
+        let mut events = Vec::new();
+        let ended = Ended { outcome: Outcome::Failure, ms: Some(3), reason: Some("why") };
+        for _ in 0..2 {
+            let push = || queue.push(Event::new(Kind::Call, Outcome::Allowed)).expect("room");
+            let (first, second) = (push(), push());
+            assert!(queue.end_of(second, ended));
+            assert_eq!(queue.take(&mut events), Some(0));
+            let ends: Vec<_> = events.iter().map(|event| (event.end, event.ms, event.reason.as_deref())).collect();
+            assert_eq!(ends, [(None, None, None), (Some(Outcome::Failure), Some(3), Some("why"))]);
+            assert!(!queue.end_of(first, ended), "it waits no longer");
+        }
+    }
+
+    #[test]
     fn large_arguments_do_not_pile_up() {
         let queue = Queue::default();
         let large = bytes::Bytes::from(vec![b'1'; MAX_BYTES]);
@@ -184,7 +240,8 @@ mod tests {
             let arguments = Arguments::Given(large.clone());
             queue.push(Event { arguments, ..Event::new(Kind::Call, Outcome::Allowed) });
         }
-        let (events, lost) = queue.take().expect("events");
+        let mut events = Vec::new();
+        let lost = queue.take(&mut events).expect("events");
         let left_out = events.iter().filter(|event| event.arguments == Arguments::LeftOut(MAX_BYTES)).count();
         assert_eq!((events.len(), left_out, lost), (3, 2, 0));
     }

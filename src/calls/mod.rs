@@ -181,8 +181,9 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
                     .await
                     .inspect_err(|_| audited.refused(By::Approval, given.as_deref()))?;
             }
-            let arguments = through::object(given.as_deref().and_then(|given| std::str::from_utf8(given).ok()))?;
             audited.allowed(given.as_ref());
+            let arguments = through::object(given.as_deref().and_then(|given| std::str::from_utf8(given).ok()))
+                .inspect_err(|_| audited.failed("the arguments are no object"))?;
             let outcome = native::call(tool, &arguments, ctx).await.into_outcome();
             audited.answered(&outcome);
             Ok(outcome)
@@ -215,7 +216,10 @@ async fn dispatch(ctx: &CallContext, request: CallRequest<'_>, route: Route) -> 
             let cooldowns = ctx.session.as_ref().map_or(&ctx.app.cooldowns, |session| session.cooldowns());
             let resumed = match &opened.parked {
                 // It has passed the gates, and is under way.
-                Some(number) => Some(rounds::resume(ctx, number, opened.others.as_deref())?),
+                Some(number) => {
+                    let resumed = rounds::resume(ctx, number, opened.others.as_deref());
+                    Some(resumed.inspect_err(|_| audited.refused(By::State, arguments.as_deref()))?)
+                }
                 None => {
                     let (token, reason) = (token.as_deref().or(request.token), judged.reason());
                     let gates = Gates { ctx, original: &original, caller, token, reason, cooldowns, audited: &audited };

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use evokore_catalog::canonical::hex;
 use evokore_catalog::members::Members;
 use hmac::{Hmac, Mac as _};
 use serde_json::Value;
@@ -13,7 +14,7 @@ use serde_json::value::RawValue;
 use sha2::Sha256;
 use tokio::time::Instant;
 
-use super::approval::{self, digest, hex};
+use super::approval::{self, digest};
 use super::outcome::Outcome;
 
 /// How long a state is good: as long as a person may take to answer.

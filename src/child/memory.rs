@@ -1,10 +1,10 @@
 //! Which servers speak nothing but 2026-07-28, so that each is asked in its own way at once: of this process and, through
 //! a file, of earlier ones. Wrong memory costs one request.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use evokore_catalog::canonical::hex;
 use evokore_catalog::server::ServerSpec;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::OnceCell;
@@ -88,12 +88,7 @@ impl Memory {
             digest.update(part.len().to_le_bytes());
             digest.update(part);
         }
-        let mut key = format!("{}-", spec.id);
-        for byte in &digest.finalize()[..8] {
-            // Writing to a string cannot fail.
-            let _ = write!(key, "{byte:02x}");
-        }
-        Some(key)
+        Some(format!("{}-{}", spec.id, hex(&digest.finalize()[..8])))
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct AuditArguments {
     /// Events about this tool
     #[arg(long, value_name = "TOOL")]
     pub(crate) tool: Option<String>,
-    /// Events with this outcome
+    /// Events with this outcome, of the decision or of the call
     #[arg(long, value_parser = Outcome::NAMES)]
     pub(crate) outcome: Option<String>,
     /// Most events to show; the newest count
@@ -118,6 +118,7 @@ fn row(entry: &Entry) -> Vec<String> {
     more.extend(entry.rule.clone());
     more.extend(entry.role.as_ref().filter(|_| entry.rule.is_some()).map(|role| format!("as {role}")));
     more.extend(entry.approval.as_ref().map(|id| format!("request {id}")));
+    more.extend(entry.end.clone());
     more.extend(entry.ms.map(|ms| format!("{ms} ms")));
     more.extend(entry.restarts.filter(|restarts| *restarts > 0).map(|restarts| format!("restart {restarts}")));
     more.extend(entry.arguments.as_ref().and_then(|arguments| arguments.preview.clone()));

@@ -55,7 +55,7 @@ impl<'a> Meta<'a> {
         if version != MODERN {
             return Ok(Era::Handshake);
         }
-        let capabilities = self.0.last(&format!("{RESERVED}clientCapabilities"));
+        let capabilities = self.reserved("clientCapabilities");
         if !capabilities.is_some_and(|raw| raw.get().starts_with('{')) {
             return Err(json!({
                 "code": crate::calls::outcome::INVALID_PARAMS,
@@ -68,12 +68,18 @@ impl<'a> Meta<'a> {
     }
 
     fn text(&self, key: &str) -> Option<String> {
-        serde_json::from_str(self.0.last(&format!("{RESERVED}{key}"))?.get()).ok()
+        serde_json::from_str(self.reserved(key)?.get()).ok()
+    }
+
+    /// The last member that the protocol names `key`.
+    fn reserved(&self, key: &str) -> Option<&'a RawValue> {
+        let is_it = |name: &str| name.strip_prefix(RESERVED) == Some(key);
+        self.0.0.iter().rev().find(|(name, _)| is_it(name)).map(|(_, value)| *value)
     }
 
     /// What the client offers for this request.
     pub(super) fn capabilities(&self) -> Capabilities {
-        let declared = self.0.last(&format!("{RESERVED}clientCapabilities"));
+        let declared = self.reserved("clientCapabilities");
         declared.map(|raw| Capabilities::of(raw.get())).unwrap_or_default()
     }
 
@@ -84,7 +90,7 @@ impl<'a> Meta<'a> {
 
     /// What the client calls itself.
     pub(super) fn client_name(&self) -> Option<String> {
-        let info = Members::parse(self.0.last(&format!("{RESERVED}clientInfo"))?.get()).ok()?;
+        let info = Members::parse(self.reserved("clientInfo")?.get()).ok()?;
         serde_json::from_str(info.last("name")?.get()).ok()
     }
 

@@ -1,11 +1,12 @@
 //! Access to child servers that a person has logged in to: `tokens/<server>-<hash of url>.json`, written by
 //! `evokore login` and by whichever process renews it.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use evokore_catalog::canonical::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -66,12 +67,8 @@ impl fmt::Debug for Tokens {
 
 /// The file for server `id` at `url` below the state folder `home`.
 pub fn path(home: &Path, id: &str, url: &str) -> PathBuf {
-    let mut name = format!("{id}-");
-    for byte in &Sha256::digest(url.as_bytes())[..8] {
-        // Writing to a string cannot fail.
-        let _ = write!(name, "{byte:02x}");
-    }
-    home.join("tokens").join(name + ".json")
+    let digest = hex(&Sha256::digest(url.as_bytes())[..8]);
+    home.join("tokens").join(format!("{id}-{digest}.json"))
 }
 
 /// What `path` holds for `url`; `None` if there is none, or it is for another address.

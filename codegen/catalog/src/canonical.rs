@@ -46,9 +46,16 @@ pub fn value_sha256(value: &Value) -> String {
 }
 
 fn hex_sha256(text: &str) -> String {
-    let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(text.as_bytes()) {
-        hex.push_str(&format!("{byte:02x}"));
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+/// `bytes` as lower-case hexadecimal digits, two a byte.
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    let mut hex = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        hex.push(digit(byte >> 4));
+        hex.push(digit(byte & 15));
     }
     hex
 }

@@ -191,7 +191,12 @@ impl Walk {
         }
         match (tie.seq.checked_sub(last.seq), is_tied) {
             (Some(1), true) => Ok(()),
-            (Some(1), false) => Err(before.is("it was changed: the next line has the digest of another one")),
+            (Some(1), false) => {
+                let fault = before.is("it was changed: the next line has the digest of another one");
+                // The line before was counted when only its number was known to be right.
+                self.report.lines -= 1;
+                Err(fault)
+            }
             (None | Some(0), _) => {
                 Err(place.is(&format!("it is number {}, and stands after number {}", tie.seq, last.seq)))
             }
@@ -219,6 +224,7 @@ impl Walk {
             {
                 let what = format!("line number {} was changed: it is not the one that `head` names", head.last.seq);
                 let line = if head.last.seq == last.seq { place.line } else { 0 };
+                self.report.lines -= 1;
                 return Err(Place { line, ..place }.is(&what));
             }
             _ => {}

@@ -87,42 +87,52 @@ fn a_log_as_written_is_in_order() {
 #[test]
 fn what_was_meddled_with_is_named() {
     type Meddle = fn(&mut Vec<String>);
-    let cases: [(&str, Meddle, &str); 9] = [
-        ("removed", |lines| drop(lines.remove(2)), "audit.jsonl:3: the line before it is missing, number 3"),
+    let cases: [(&str, Meddle, &str, u64); 9] = [
+        ("removed", |lines| drop(lines.remove(2)), "audit.jsonl:3: the line before it is missing, number 3", 2),
         (
             "removed-two",
             |lines| drop(lines.drain(1..3)),
             "audit.jsonl:2: the lines before it are missing, numbers 2 to 3",
+            1,
         ),
-        ("first", |lines| drop(lines.remove(0)), "audit.jsonl:1: the lines before it are missing, from line 1 on"),
+        ("first", |lines| drop(lines.remove(0)), "audit.jsonl:1: the lines before it are missing, from line 1 on", 0),
         (
             "changed",
             |lines| lines[1] = lines[1].replace("tool1", "tool7"),
             "audit.jsonl:2: it was changed: the next line has the digest of another one",
+            1,
         ),
         (
             "changed-last",
             |lines| lines[4] = lines[4].replace("tool4", "tool7"),
             "audit.jsonl:5: line number 5 was changed: it is not the one that `head` names",
+            4,
         ),
-        ("swapped", |lines| lines.swap(1, 2), "audit.jsonl:2: the line before it is missing, number 2"),
+        ("swapped", |lines| lines.swap(1, 2), "audit.jsonl:2: the line before it is missing, number 2", 1),
         (
             "twice",
             |lines| lines.insert(2, lines[1].clone()),
             "audit.jsonl:3: it is number 2, and stands after number 2",
+            2,
         ),
         (
             "cut-within",
             |lines| lines[2].truncate(40),
             "audit.jsonl:3: it is no line of the log: it was changed, or put there",
+            2,
         ),
-        ("cut-off", |lines| lines.truncate(3), "audit.jsonl:3: lines 4 to 5 are missing after it: the end was cut off"),
+        (
+            "cut-off",
+            |lines| lines.truncate(3),
+            "audit.jsonl:3: lines 4 to 5 are missing after it: the end was cut off",
+            3,
+        ),
     ];
-    for (name, meddle, expected) in cases {
+    for (name, meddle, expected, in_order) in cases {
         let log = Log::new(name, 1 << 20);
         log.write(5);
         log.change("audit.jsonl", meddle);
-        assert_eq!(log.fault(), expected, "{name}");
+        assert_eq!((log.fault().as_str(), log.check().lines), (expected, in_order), "{name}");
         // What is written afterwards hides nothing.
         log.write(2);
         assert!(log.check().fault.is_some(), "{name}");

@@ -4,7 +4,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Call, hex, random};
+use evokore_catalog::canonical::hex;
+
+use super::{Call, random};
 use crate::state::grants::{Record, Records, Scope};
 
 /// Grants at once; of more the oldest is taken back.

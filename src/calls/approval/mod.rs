@@ -12,13 +12,14 @@ mod token;
 
 pub use token::TOKEN_KEY;
 pub(crate) use token::token_in;
-pub(super) use token::{digest, hex, take_token};
+pub(super) use token::{digest, take_token};
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use evokore_catalog::canonical::hex;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 

@@ -1,7 +1,6 @@
 //! The token that a caller carries, and what it is bound to.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use evokore_catalog::canonical::exact;
 use evokore_catalog::members::Members;
@@ -47,12 +46,4 @@ pub(in crate::calls) fn digest(bound: Bound<'_>) -> [u8; 32] {
     // What has no such spelling counts as it is.
     hash.update(exact(text).as_deref().unwrap_or(text).as_bytes());
     hash.finalize().into()
-}
-
-pub(in crate::calls) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
 }

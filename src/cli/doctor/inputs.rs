@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use evokore_catalog::canonical::hex;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -115,5 +116,5 @@ fn skill_files(folder: &Path, shown: &str, depth: usize, found: &mut Vec<String>
 }
 
 fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(bytes))
 }

@@ -4,6 +4,7 @@ mod inputs;
 mod profile;
 mod report;
 mod servers;
+mod state;
 
 use evokore_catalog::suggest;
 use serde_json::json;
@@ -34,6 +35,7 @@ pub(crate) fn run(arguments: &DoctorArguments, loaded: &Loaded, out: Output) -> 
             let warned = warnings.into_iter().map(|warning| Finding::new("settings", Weight::Problem, warning));
             findings.push(chosen(&settings));
             findings.extend(warned);
+            findings.push(state::audit(&settings));
             statuses = boot(settings, &mut findings)?;
         }
         Err(error) => findings.push(unresolved(&error)),

@@ -319,6 +319,16 @@ fn doctor_tells_what_is_wrong() {
         assert!(text.contains(version[key].as_str().unwrap()), "{key}: {text}");
     }
 
+    // What becomes of the audit log.
+    let told = of(&weights(&sandbox), "state");
+    assert!(told.starts_with("ok: audit log in `") && told.ends_with("/.evokore/audit`"), "{told}");
+    std::fs::remove_dir_all(sandbox.path("home/.evokore/audit")).unwrap();
+    sandbox.write("home/.evokore/audit", "in the way");
+    let told = of(&weights(&sandbox), "state");
+    assert!(told.starts_with("problem: the audit log in `") && told.contains("cannot be written"), "{told}");
+    sandbox.set("EVOKORE_AUDIT_LOG", "false");
+    assert_eq!(of(&weights(&sandbox), "state"), "note: there is no audit log, because `EVOKORE_AUDIT_LOG` says so");
+
     sandbox.set("EVOKORE_ROLE", "nobody");
     assert!(of(&weights(&sandbox), "settings").starts_with("problem: EVOKORE_ROLE is `nobody`"));
 }

@@ -6,10 +6,23 @@ use super::approval::handed_out;
 use super::lists::with_child;
 use super::{Sandbox, Session, eventually, text};
 
-/// The events that have been written by now.
+/// The events that have been written by now. The line of a call that was quick tells of its end, too, and is taken for both.
 fn events(sandbox: &Sandbox) -> Vec<Value> {
     let lines = sandbox.run(&["audit", "--json", "--limit", "100000"]).content();
-    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let mut events = Vec::new();
+    for line in lines.lines() {
+        let mut event: Value = serde_json::from_str(line).unwrap();
+        let end = event.get("end").cloned();
+        let mut ended = event.clone();
+        if let Some(end) = end {
+            (ended["event"], ended["outcome"]) = ("call_end".into(), end);
+            event["reason"] = Value::Null;
+            events.extend([event, ended]);
+        } else {
+            events.push(event);
+        }
+    }
+    events
 }
 
 /// Whether `event` has these members.
@@ -144,7 +157,7 @@ fn a_line_that_is_taken_out_is_named() {
     session.close();
     let ran = sandbox.run(&["audit", "verify"]).content();
     let lines = checked(&sandbox)["lines"].as_u64().unwrap();
-    assert!(lines >= 10 && ran.starts_with(&format!("ok: {lines} lines in 1 file, number 1 to {lines}\n")), "{ran}");
+    assert!(lines >= 6 && ran.starts_with(&format!("ok: {lines} lines in 1 file, number 1 to {lines}\n")), "{ran}");
 
     let path = "home/.evokore/audit/audit.jsonl";
     let file = sandbox.read(path);
