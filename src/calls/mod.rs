@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! route ─ native  → native::call
-//!       ─ proxied → permission? → approval? → rate limit? → cooldown? → child → outcome
+//!       ─ proxied → permission? → rate limit? → cooldown? → approval? → child → outcome
 //! ```
 //!
 //! The order of the gates is the security story: a call that is not permitted learns nothing more, and a proxied call
-//! reaches a child server only through [`call`]. What a gate hands out (the consent of a person, a token of a bucket) is
-//! spent when the last one is passed: a call that is refused costs nothing. What the model should act on is a result with `isError`; what the
+//! reaches a child server only through [`call`]. No person is asked about a call that is refused all the same. What a gate hands out (a token
+//! of a bucket, the consent of a person) is spent when the last one is passed: a call that is refused costs nothing. What the model should act on is a result with `isError`; what the
 //! client program did wrong is a JSON-RPC error.
 
 pub mod approval;

@@ -8,6 +8,7 @@
 
 mod elicit;
 mod grants;
+mod tickets;
 mod token;
 
 pub use token::TOKEN_KEY;
@@ -15,7 +16,7 @@ pub(crate) use token::token_in;
 pub(super) use token::{digest, hex, take_token};
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -30,6 +31,7 @@ use crate::state::approvals::{Decision, Pending, Requests, masked};
 use crate::state::grants::{Records, Scope};
 use elicit::Verdict;
 use grants::Grants;
+use tickets::{MAX_PENDING, Ticket, Tickets};
 
 /// How long a token lives, and how long a person is asked.
 pub const LIFETIME: Duration = Duration::from_secs(300);
@@ -37,8 +39,8 @@ pub const LIFETIME: Duration = Duration::from_secs(300);
 /// Where the person was who has decided.
 const AT_THE_CLIENT: &str = "at the client";
 
-/// Most requests that wait at once; beyond it the oldest is withdrawn.
-const MAX_PENDING: usize = 64;
+/// Most words of persons that are kept; beyond it the oldest is forgotten.
+const MAX_SAID: usize = 64;
 
 /// What a person is asked to agree to.
 #[derive(Debug, Clone, Copy)]
@@ -113,11 +115,11 @@ pub struct Consent<'a> {
 #[derive(Debug)]
 enum Held<'a> {
     /// A token, whose request was approved.
-    Token(Waiting, Option<Scope>),
+    Token(Ticket, Option<Scope>),
     /// What the person at the client has said to a request.
     Word(Agreed),
-    /// The same, or an earlier consent, in the state of a request of 2026-07-28, which gives itself back.
-    State(Approval<'a>, Option<Scope>),
+    /// An earlier consent in the state of a request of 2026-07-28, which gives itself back.
+    State(Approval<'a>),
 }
 
 impl Consent<'_> {
@@ -132,9 +134,9 @@ impl Consent<'_> {
                 self.approvals.requests.remove(&held.id).await;
                 scope
             }
-            Some(Held::State(approval, scope)) => {
+            Some(Held::State(approval)) => {
                 approval.spend();
-                scope
+                None
             }
             // A word is gone with this; a grant stays.
             Some(Held::Word(agreed)) => agreed.scope,
@@ -147,9 +149,9 @@ impl Consent<'_> {
 impl Drop for Consent<'_> {
     fn drop(&mut self) {
         match self.held.take() {
-            Some(Held::Token(held, _)) => self.approvals.waiting().push(held),
+            Some(Held::Token(held, _)) => self.approvals.tickets.put_back(held),
             Some(Held::Word(agreed)) => keep(&self.approvals.agreed, agreed),
-            Some(Held::State(..)) | None => {}
+            Some(Held::State(_)) | None => {}
         }
     }
 }
@@ -159,22 +161,12 @@ impl Drop for Consent<'_> {
 pub struct Approvals {
     requests: Requests,
     audit: Audit,
-    waiting: Mutex<Vec<Waiting>>,
+    tickets: Tickets,
     /// Words whose call a later gate refused.
     agreed: Mutex<Vec<Agreed>>,
     /// What persons have denied: they are not asked again at once.
     denied: Mutex<Vec<Agreed>>,
     grants: Grants,
-}
-
-#[derive(Debug, Clone)]
-struct Waiting {
-    /// SHA-256 of the token: the token itself is kept by the caller alone.
-    token: [u8; 32],
-    /// The call that it is for ([`Call::digest`]).
-    call: [u8; 32],
-    id: String,
-    expires: Instant,
 }
 
 /// A call that a person has agreed to, or has denied.
@@ -193,22 +185,31 @@ impl Approvals {
         Approvals {
             requests,
             audit,
-            waiting: Mutex::default(),
+            tickets: Tickets::default(),
             agreed: Mutex::default(),
             denied: Mutex::default(),
             grants: Grants::new(records),
         }
     }
 
-    /// The consent that there is already: by a token, a standing approval, or a word that was not used. A refused call
+    /// The consent that there is already: by a token, a word that was not used, or a standing approval. A refused call
     /// leaves valid tokens valid.
     ///
     /// # Errors
-    /// The answer to a token whose request is denied or not decided.
+    /// The answer to a call that is denied, or whose token nobody has decided on while nothing else allows it.
     pub(super) async fn standing(&self, call: &Call<'_>, token: Option<&str>) -> Result<Option<Consent<'_>>, Outcome> {
         let digest = call.digest();
-        if let Some(waiting) = token.and_then(|token| self.find(token, &digest)) {
-            return self.decided(call, waiting).await;
+        let mut undecided = None;
+        if let Some(ticket) = token.and_then(|token| self.tickets.find(token, &digest)) {
+            match self.requests.decision(&ticket.id).await {
+                // Another call may have taken it during the await.
+                Some(Decision::Approved(scope)) if self.tickets.take(&ticket.id) => {
+                    return Ok(Some(self.consent(Held::Token(ticket, scope))));
+                }
+                Some(Decision::Approved(_)) => {}
+                Some(Decision::Denied) => return Err(self.settle_denied(call, &ticket).await),
+                None => undecided = Some(ticket),
+            }
         }
         if let Some(agreed) = take(&self.agreed, &digest) {
             return Ok(Some(self.consent(Held::Word(agreed))));
@@ -217,23 +218,34 @@ impl Approvals {
             keep(&self.denied, no);
             return Err(denied(call.proposal.tool));
         }
-        Ok(self.grants.cover(call).await.then_some(Consent { approvals: self, held: None }))
+        if self.grants.cover(call).await {
+            // Nobody need decide on it any more.
+            if let Some(ticket) = undecided.filter(|ticket| self.tickets.take(&ticket.id)) {
+                self.withdraw(&ticket.id).await;
+            }
+            return Ok(Some(Consent { approvals: self, held: None }));
+        }
+        undecided.map_or(Ok(None), |ticket| {
+            Err(Outcome::error_text(&format!(
+                "nobody has approved this call of `{}` yet. Ask the user to run `evokore approvals approve {}`, then repeat the call",
+                call.proposal.tool, ticket.id
+            )))
+        })
     }
 
     /// Asks the person at a client of the handshake era. `None`: they do not decide.
     ///
     /// # Errors
-    /// The answer to a call that they do not want.
+    /// The answer to a call that they do not want, or that they are not asked about because so many wait for them.
     pub(super) async fn ask_client(
         &self,
         client: &dyn Client,
         question: Question,
         call: &Call<'_>,
     ) -> Result<Option<Consent<'_>>, Outcome> {
+        let Some(_place) = self.tickets.place(call.caller) else { return Err(too_many(call.proposal.tool)) };
         let verdict = elicit::ask(client, question, LIFETIME).await;
-        self.said(call, verdict, |scope| {
-            Held::Word(Agreed { call: call.digest(), scope, expires: Instant::now() + LIFETIME })
-        })
+        self.said(call, verdict)
     }
 
     /// Takes what the person at a client of 2026-07-28 has said, by the members of its request and the state that came
@@ -241,39 +253,34 @@ impl Approvals {
     ///
     /// # Errors
     /// The answer to a call that they do not want.
-    pub(super) async fn answered<'a>(
+    pub(super) fn answered<'a>(
         &'a self,
         call: &Call<'_>,
         approval: Approval<'a>,
         others: Option<&str>,
     ) -> (Result<Option<Consent<'a>>, Outcome>, Option<String>) {
         let (verdict, others) = elicit::answered(others);
-        (self.said(call, verdict, |scope| Held::State(approval, scope)), others)
+        if verdict != Verdict::Open {
+            // The question is not asked again with the answer that it had; a yes that is not used is kept like any other.
+            approval.spend();
+        }
+        (self.said(call, verdict), others)
     }
 
     /// The consent that rests on an approval in the state of a request.
     pub(super) fn carried<'a>(&'a self, approval: Approval<'a>) -> Consent<'a> {
-        self.consent(Held::State(approval, None))
+        self.consent(Held::State(approval))
     }
 
-    fn said<'a>(
-        &'a self,
-        call: &Call<'_>,
-        verdict: Verdict,
-        held: impl FnOnce(Option<Scope>) -> Held<'a>,
-    ) -> Result<Option<Consent<'a>>, Outcome> {
+    fn said(&self, call: &Call<'_>, verdict: Verdict) -> Result<Option<Consent<'_>>, Outcome> {
         match verdict {
             Verdict::Allowed(scope) => {
                 self.note_about(call, Kind::ApprovalGranted, Noted::Success, "", AT_THE_CLIENT);
-                Ok(Some(self.consent(held(scope))))
+                let word = Agreed { call: call.digest(), scope, expires: Instant::now() + LIFETIME };
+                Ok(Some(self.consent(Held::Word(word))))
             }
             Verdict::Declined => {
                 self.note_about(call, Kind::ApprovalDenied, Noted::Denied, "", AT_THE_CLIENT);
-                // The question is not asked again with the answer that it had.
-                match held(None) {
-                    Held::State(approval, _) => approval.spend(),
-                    Held::Token(..) | Held::Word(_) => {}
-                }
                 self.deny(call.digest());
                 Err(denied(call.proposal.tool))
             }
@@ -293,89 +300,57 @@ impl Approvals {
         Consent { approvals: self, held: Some(held) }
     }
 
-    /// What a person has said to the request `waiting`, which is the caller's from then on.
-    async fn decided(&self, call: &Call<'_>, waiting: Waiting) -> Result<Option<Consent<'_>>, Outcome> {
-        let tool = call.proposal.tool;
-        match self.requests.decision(&waiting.id).await {
-            // Another call may have taken it during the await.
-            Some(Decision::Approved(scope)) if self.forget(&waiting.id) => {
-                Ok(Some(self.consent(Held::Token(waiting, scope))))
-            }
-            Some(Decision::Approved(_)) => Ok(None),
-            Some(Decision::Denied) => {
-                self.forget(&waiting.id);
-                self.requests.remove(&waiting.id).await;
-                self.deny(waiting.call);
-                Err(denied(tool))
-            }
-            None => Err(Outcome::error_text(&format!(
-                "nobody has approved this call of `{tool}` yet. Ask the user to run `evokore approvals approve {}`, then repeat the call",
-                waiting.id
-            ))),
-        }
+    /// The answer to a call that a person has denied in a terminal.
+    async fn settle_denied(&self, call: &Call<'_>, ticket: &Ticket) -> Outcome {
+        self.tickets.take(&ticket.id);
+        self.requests.remove(&ticket.id).await;
+        self.deny(ticket.call);
+        denied(call.proposal.tool)
     }
 
-    fn find(&self, token: &str, call: &[u8; 32]) -> Option<Waiting> {
-        let token: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-        let now = Instant::now();
-        // Digests are compared, so the time a comparison takes tells nothing about the token.
-        self.waiting().iter().find(|w| w.token == token && w.call == *call && w.expires > now).cloned()
-    }
-
-    fn forget(&self, id: &str) -> bool {
-        let mut waiting = self.waiting();
-        let before = waiting.len();
-        waiting.retain(|known| known.id != id);
-        waiting.len() < before
-    }
-
-    /// Asks whoever looks at `evokore approvals`: the refusal, which says how consent is given.
+    /// Asks whoever looks at `evokore approvals`: the refusal, which says how consent is given. A call that is asked about
+    /// already is not asked about twice.
     pub(super) async fn request(&self, call: &Call<'_>, had_token: bool) -> Outcome {
         let Proposal { tool, reason, .. } = call.proposal;
-        let random = match random::<16>() {
-            Ok(random) => random,
+        for id in self.tickets.take_ended() {
+            self.withdraw(&id).await;
+        }
+        let digest = call.digest();
+        if let Some(ticket) = self.tickets.of(&digest) {
+            match self.requests.decision(&ticket.id).await {
+                None => return refusal(call, &ticket, had_token),
+                Some(Decision::Denied) => return self.settle_denied(call, &ticket).await,
+                // That is for the call which brings its token.
+                Some(Decision::Approved(_)) => {}
+            }
+        }
+        let ticket = match random::<16>() {
+            Ok(random) => Ticket::new(random, digest, call.caller, LIFETIME),
             Err(why) => return Outcome::error_text(&format!("`{tool}` needs approval, but {why}")),
         };
-        let token = hex(&random);
-        let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-        let id = hex(&hash[..4]);
-        let dropped = {
-            let mut waiting = self.waiting();
-            let now = Instant::now();
-            let mut dropped: Vec<String> = Vec::new();
-            waiting.retain(|known| {
-                let alive = known.expires > now;
-                if !alive {
-                    dropped.push(known.id.clone());
-                }
-                alive
-            });
-            if waiting.len() >= MAX_PENDING {
-                dropped.push(waiting.remove(0).id);
-            }
-            waiting.push(Waiting { token: hash, call: call.digest(), id: id.clone(), expires: now + LIFETIME });
-            dropped
-        };
-        for id in dropped {
-            self.note(Kind::ApprovalExpired, Noted::Failure, &id);
-            self.requests.remove(&id).await;
+        if !self.tickets.add(&ticket) {
+            return too_many(tool);
         }
-        if let Err(reason) = self.requests.add(Pending::new(&id, &call.proposal, LIFETIME)).await {
+        if let Err(reason) = self.requests.add(Pending::new(&ticket.id, &call.proposal, LIFETIME)).await {
+            self.tickets.take(&ticket.id);
             return Outcome::error_text(&format!(
                 "`{tool}` needs a person's approval, but it cannot be asked for: {reason}"
             ));
         }
-        // It may have been withdrawn for newer ones before its file was written.
-        if !self.waiting().iter().any(|known| known.id == id) {
-            self.requests.remove(&id).await;
-        }
-        self.note_about(call, Kind::ApprovalRequested, Noted::ApprovalNeeded, &id, reason.unwrap_or("the policy"));
-        let because = reason.map_or_else(String::new, |reason| format!(", because {reason}"));
-        let again = if had_token { "that token is not valid for this call. " } else { "" };
-        Outcome::error_text(&format!(
-            "{again}`{tool}` needs a person's approval{because}. Ask the user to run `evokore approvals approve {id}`, then repeat the call with the same arguments and \"{TOKEN_KEY}\": \"{token}\". The request ends in {} minutes",
-            LIFETIME.as_secs() / 60
-        ))
+        self.note_about(
+            call,
+            Kind::ApprovalRequested,
+            Noted::ApprovalNeeded,
+            &ticket.id,
+            reason.unwrap_or("the policy"),
+        );
+        refusal(call, &ticket, had_token)
+    }
+
+    /// Nobody is asked for request `id` any more.
+    async fn withdraw(&self, id: &str) {
+        self.note(Kind::ApprovalExpired, Noted::Failure, id);
+        self.requests.remove(id).await;
     }
 
     fn note(&self, kind: Kind, outcome: Noted, id: &str) {
@@ -392,14 +367,27 @@ impl Approvals {
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Vec<Waiting>> {
-        // No code that could panic runs under the locks, so a poisoned one still holds a consistent state.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn deny(&self, call: [u8; 32]) {
         keep(&self.denied, Agreed { call, scope: None, expires: Instant::now() + LIFETIME });
     }
+}
+
+fn too_many(tool: &str) -> Outcome {
+    Outcome::error_text(&format!(
+        "`{tool}` needs a person's approval, and {MAX_PENDING} calls wait for one already, so nobody is asked about this one. Ask the user to settle some of them, at the client or with `evokore approvals`, then repeat the call"
+    ))
+}
+
+/// The answer to a call that waits for a person.
+fn refusal(call: &Call<'_>, ticket: &Ticket, had_token: bool) -> Outcome {
+    let Proposal { tool, reason, .. } = call.proposal;
+    let (id, token, minutes) = (&ticket.id, ticket.token(), ticket.left().as_secs().div_ceil(60));
+    let because = reason.map_or_else(String::new, |reason| format!(", because {reason}"));
+    let again = if had_token { "that token is not valid for this call. " } else { "" };
+    let minutes = if minutes == 1 { "1 minute".to_owned() } else { format!("{minutes} minutes") };
+    Outcome::error_text(&format!(
+        "{again}`{tool}` needs a person's approval{because}. Ask the user to run `evokore approvals approve {id}`, then repeat the call with the same arguments and \"{TOKEN_KEY}\": \"{token}\". The request ends in {minutes}"
+    ))
 }
 
 /// Takes what was said about a call and is still good.
@@ -414,7 +402,7 @@ fn take(said: &Mutex<Vec<Agreed>>, call: &[u8; 32]) -> Option<Agreed> {
 /// Keeps what was said; of too much the oldest is forgotten.
 fn keep(said: &Mutex<Vec<Agreed>>, word: Agreed) {
     let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-    if said.len() >= MAX_PENDING {
+    if said.len() >= MAX_SAID {
         said.remove(0);
     }
     said.push(word);
