@@ -66,6 +66,7 @@ pub async fn route(app: &App, name: &str) -> Result<Route, Outcome> {
     Err(unknown(app, name))
 }
 
+/// The tool called `name`, if there is one that the role may know of.
 fn lookup(app: &App, merged: &Merged, name: &str) -> Option<Result<Route, Outcome>> {
     let settings = &app.settings;
     let Some(tool) = merged.find(name) else {
@@ -75,8 +76,9 @@ fn lookup(app: &App, merged: &Merged, name: &str) -> Option<Result<Route, Outcom
             "server `{id}` has no tool `{original}` any more, which it had when it was locked; discover_tools finds what it has"
         ))));
     };
+    // A denied tool is as if it were not there, so that its refusal is that of any name, whatever its server does.
     if settings.access(tool.accesses()) == Access::Deny {
-        return Some(Err(unknown(app, name)));
+        return None;
     }
     let access = projection::access(settings, tool);
     if access == Access::Deny {

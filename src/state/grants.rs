@@ -11,7 +11,7 @@ use super::approvals::{blocking, masked, now};
 use super::{create_private_dir, write_atomic};
 
 /// How far a standing approval goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Scope {
     /// The same tool with the same arguments
     Arguments,
@@ -20,6 +20,14 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// The word for it on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Arguments => "arguments",
+            Scope::Tool => "tool",
+        }
+    }
+
     /// What a grant of this scope is for.
     pub fn for_the_session(self) -> &'static str {
         match self {
@@ -87,6 +95,7 @@ impl Records {
         blocking(move || {
             let json = serde_json::to_vec_pretty(&record).map_err(|error| error.to_string())?;
             create_private_dir(&folder)
+                .and_then(|()| super::check_private(&folder))
                 .and_then(|()| write_atomic(&path(&folder, &record.id), &json))
                 .map_err(|error| format!("{}: {error}", folder.display()))
         })
@@ -136,6 +145,13 @@ pub fn revoke(folder: &Path, prefix: &str) -> Result<Record, String> {
     let path = path(folder, &record.id);
     std::fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(record)
+}
+
+/// Removes what processes that are gone have left in `folder`.
+pub(super) fn sweep(folder: &Path) {
+    // Removes theirs.
+    let _ = list(folder);
+    super::sweep(folder, |_| None);
 }
 
 fn path(folder: &Path, id: &str) -> PathBuf {

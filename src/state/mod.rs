@@ -8,7 +8,7 @@ pub mod preview;
 pub mod tokens;
 
 use std::io;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 /// The state folder for `lookup`'s environment: `EVOKORE_HOME`, else `.evokore` in the home folder.
@@ -18,6 +18,11 @@ pub fn home(lookup: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
         .map(PathBuf::from)
         .or_else(|| get("HOME").or_else(|| get("USERPROFILE")).map(|home| PathBuf::from(home).join(".evokore")))
 }
+
+/// Entries of a folder that are looked at.
+const MAX_ENTRIES: usize = 4096;
+/// Bytes of a file that is read.
+const MAX_BYTES: u64 = 64 << 10;
 
 /// Creates `folder` and what is missing above it, private to the user.
 ///
@@ -59,10 +64,70 @@ fn read_all<T: serde::de::DeserializeOwned>(folder: &Path) -> io::Result<Vec<(St
     let read = |path: PathBuf| {
         let id = path.file_stem()?.to_str()?.to_owned();
         let is_ours = path.extension()? == "json" && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let value = is_ours.then(|| std::fs::read(&path).ok())??;
+        let value = is_ours.then(|| read_small(&path).ok())??;
         Some((id, serde_json::from_slice(&value).ok()?))
     };
-    Ok(entries.filter_map(|entry| read(entry.ok()?.path())).collect())
+    Ok(entries.take(MAX_ENTRIES).filter_map(|entry| read(entry.ok()?.path())).collect())
+}
+
+/// What `path` holds: a file of at most 64 KiB, and not what a link leads to. Our own are far smaller; anything else, such
+/// as a pipe that would never end, is none of them.
+///
+/// # Errors
+/// What the file system says, or that it is no such file.
+fn read_small(path: &Path) -> io::Result<Vec<u8>> {
+    let about = std::fs::symlink_metadata(path)?;
+    if !about.is_file() || about.len() > MAX_BYTES {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut content = Vec::new();
+    std::fs::File::open(path)?.take(MAX_BYTES).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// Whether there may be anything for [`sweep_left`] below `home`.
+pub fn has_left(home: &Path) -> bool {
+    approvals::Requests::folder(home).exists() || grants::Records::folder(home).exists()
+}
+
+/// Refuses a folder in which others can write: their word is not that of the person whose folder it is.
+///
+/// # Errors
+/// They can, or the file system does not say.
+fn check_private(folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let about = std::fs::metadata(folder)?;
+        let is_own = about.uid() == rustix::process::geteuid().as_raw();
+        if !is_own || about.mode() & 0o022 != 0 {
+            return Err(io::Error::other("others can write there; make it your own, with `chmod 700`"));
+        }
+    }
+    Ok(())
+}
+
+/// Removes what processes that are gone have left among the requests and standing approvals below `home`. Bounded; for
+/// the start of a process that serves, off its way.
+pub fn sweep_left(home: &Path) {
+    approvals::sweep(&approvals::Requests::folder(home));
+    grants::sweep(&grants::Records::folder(home));
+}
+
+/// Removes the files in `folder` that `is_left` says yes to, by their names, and those that a process which is gone has
+/// not finished (`.<name>.<pid>.tmp`).
+fn sweep(folder: &Path, is_left: impl Fn(&str) -> Option<bool>) {
+    let unfinished = |name: &str| {
+        let pid = name.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit('.').next()?;
+        Some(!lives(pid.parse().ok()?))
+    };
+    for entry in std::fs::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        if is_left(name).or_else(|| unfinished(name)) == Some(true) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Whether a process is there. Where that cannot be told, it is.

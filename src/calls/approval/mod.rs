@@ -16,6 +16,7 @@ pub(crate) use token::token_in;
 pub(super) use token::{digest, hex, take_token};
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -167,6 +168,8 @@ pub struct Approvals {
     /// What persons have denied: they are not asked again at once.
     denied: Mutex<Vec<Agreed>>,
     grants: Grants,
+    /// Calls that were refused because nobody has agreed to them.
+    wanting: AtomicUsize,
 }
 
 /// A call that a person has agreed to, or has denied.
@@ -189,6 +192,7 @@ impl Approvals {
             agreed: Mutex::default(),
             denied: Mutex::default(),
             grants: Grants::new(records),
+            wanting: AtomicUsize::new(0),
         }
     }
 
@@ -308,10 +312,16 @@ impl Approvals {
         denied(call.proposal.tool)
     }
 
+    /// How many calls were refused because nobody has agreed to them.
+    pub fn wanting(&self) -> usize {
+        self.wanting.load(Relaxed)
+    }
+
     /// Asks whoever looks at `evokore approvals`: the refusal, which says how consent is given. A call that is asked about
     /// already is not asked about twice.
     pub(super) async fn request(&self, call: &Call<'_>, had_token: bool) -> Outcome {
         let Proposal { tool, reason, .. } = call.proposal;
+        self.wanting.fetch_add(1, Relaxed);
         for id in self.tickets.take_ended() {
             self.withdraw(&id).await;
         }

@@ -214,3 +214,83 @@ fn a_native_tool_waits_for_a_person_too() {
     assert!(!text(&done).contains("approvals approve"), "{done}");
     handed_out(&session.call("refresh_skills", json!({ key: token })));
 }
+
+#[test]
+fn what_a_person_has_said_in_a_terminal_stays() {
+    let Some((sandbox, mut session)) = session("approval-settled") else { return };
+    let fails = |arguments: &[&str], part: &str| {
+        let said = sandbox.run(arguments).failure();
+        assert!(said.contains(part), "{arguments:?}: {said}");
+    };
+    let (id, token) = handed_out(&session.call("fs_echo", json!({"a": 1})));
+    fails(&["approvals", "approve", &id, "--always", "foo"], "nown: arguments, tool");
+    fails(&["approvals", "approve", &id, "--always"], "nown: arguments, tool");
+    let always = sandbox.run(&["approvals", "approve", &id.to_uppercase(), "--always", "arguments"]).content();
+    assert_eq!(
+        always,
+        format!(
+            "approved {id}: fs_echo {{\"a\":1}}\ncalls of `fs_echo` with these arguments, until the session ends are allowed \
+             once this one is made; `evokore approvals revoke` ends that\n"
+        )
+    );
+    let plain = sandbox.run(&["approvals", "approve", &id, "--json"]).json();
+    assert_eq!((&plain["decision"], &plain["always"]), (&json!("approved"), &json!("arguments")), "it is not dropped");
+    fails(&["approvals", "deny", &id], "is approved already");
+    let listed = sandbox.run(&["approvals"]).content();
+    assert!(listed.contains("(approved already; role developer)"), "{listed}");
+    assert_eq!(sandbox.run(&["approvals", "--json"]).json()["pending"][0]["decision"], "approved");
+    session.call("fs_echo", json!({"a": 1, "_evokore_approval_token": token}));
+    assert_eq!(text(&session.call("fs_echo", json!({"a": 1}))), "{\"a\": 1}");
+    let (id, token) = handed_out(&session.call("fs_echo", json!({"a": 2})));
+    let denied = sandbox.run(&["approvals", "deny", &id]).content();
+    assert_eq!(denied, format!("denied {id}: fs_echo {{\"a\":2}}\n"));
+    fails(&["approvals", "approve", &id], "is denied already");
+    let refusal = session.call("fs_echo", json!({"a": 2, "_evokore_approval_token": token}));
+    assert!(text(&refusal).contains("has denied"), "{refusal}");
+    fails(&["approvals", "approve", &id], "there is no request");
+}
+
+#[test]
+fn the_log_is_settled_before_the_decision() {
+    let Some((mut sandbox, mut session)) = session("approval-note") else { return };
+    let (id, _) = handed_out(&session.call("fs_echo", json!({})));
+    let decision = sandbox.path("home/.evokore/approvals").join(format!("{id}.decision"));
+    sandbox.set("EVOKORE_AUDIT_LOG", "perhaps");
+    sandbox.run(&["approvals", "approve", &id]).failure();
+    assert!(!decision.exists(), "nothing is decided where it cannot be noted");
+}
+
+#[test]
+fn what_dead_processes_have_left_is_swept() {
+    let mut sandbox = Sandbox::new("approval-sweep");
+    sandbox.set("EVOKORE_ROLE", "developer");
+    let old = json!({"id": "00000001", "tool": "t", "arguments": "{}", "createdAt": 1, "expiresAt": 9_999_999_999_u64, "pid": i32::MAX});
+    for (file, content) in [
+        ("approvals/00000001.json", old.to_string()),
+        ("approvals/00000001.decision", "approved\n".to_owned()),
+        ("approvals/00000002.decision", "approved\n".to_owned()),
+        ("approvals/.00000003.json.2147483647.tmp", "{".to_owned()),
+        ("approvals/note.txt", "a person's own".to_owned()),
+        ("grants/00000004.json", json!({"id": "00000004", "tool": "t", "createdAt": 1, "pid": i32::MAX}).to_string()),
+    ] {
+        sandbox.write(&format!("home/.evokore/{file}"), content);
+    }
+    let session = Session::greeted(&sandbox);
+    let left = |folder: &str| -> Vec<_> {
+        let entries = std::fs::read_dir(sandbox.path("home/.evokore").join(folder)).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    eventually("the sweep", || left("approvals") == ["note.txt"] && left("grants").is_empty());
+    drop(session);
+}
+
+#[test]
+fn a_folder_of_others_takes_no_requests() {
+    let Some((sandbox, mut session)) = session("approval-others") else { return };
+    let folder = sandbox.path("home/.evokore/approvals");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    let refusal = session.call("fs_echo", json!({}));
+    assert!(text(&refusal).contains("others can write there"), "{refusal}");
+    assert!(!text(&refusal).contains("_evokore_approval_token"), "{refusal}");
+}

@@ -89,6 +89,8 @@ impl Case {
     /// What the first closed gate says, or the child.
     fn expected(&self) -> &'static str {
         let gates = [
+            // As of any name that might be a tool of this server.
+            (self.access.3 == Access::Deny && !self.child_is_up, "cannot be called now"),
             (self.access.3 == Access::Deny, "unknown tool"),
             // Nobody is asked about a call that would be refused all the same.
             (self.bucket_is_empty, "rate limit: server `fs`"),
