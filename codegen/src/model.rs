@@ -119,9 +119,10 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
     if !broken {
         check_servers(inputs, &config, &locks, &mut problems);
     }
+    let policy = policy(inputs.permissions.as_ref(), &mut names, &mut problems).compile();
+    tools::advertise(&mut tools, &policy, &mut counter);
     let profiles = all_profiles(inputs, &config, &tools, skills.entries, &mut names, &mut counter, &mut problems);
     let active_profile = active_profile(inputs, &config, &mut problems);
-    let policy = policy(inputs.permissions.as_ref(), &mut names, &mut problems).compile();
     note_unchecked(&names, &mut problems);
     let tool_index = search_index::over_tools(&tools, &mut problems);
     sort(&mut problems);

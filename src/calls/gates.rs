@@ -153,8 +153,10 @@ impl<'a> Asking<'_, 'a> {
         }
         let by_request = self.ctx.era == Era::Handshake;
         // Who has just closed the question is not asked it again at once.
-        let client = self.ctx.client.as_deref().filter(|_| !is_closed);
-        if let Some((client, question)) = client.and_then(|it| Some((it, approval::question(it, by_request, call)?))) {
+        let client = self.ctx.client.as_deref();
+        let asked = client.and_then(|it| Some((it, approval::question(it, by_request, call)?)));
+        let has_person = asked.is_some();
+        if let Some((client, question)) = asked.filter(|_| !is_closed) {
             match self.ctx.era {
                 Era::Handshake => {
                     if let Some(consent) = app.approvals.ask_client(client, question, call).await? {
@@ -167,6 +169,6 @@ impl<'a> Asking<'_, 'a> {
                 },
             }
         }
-        Err(app.approvals.request(call, self.token.is_some()).await)
+        Err(app.approvals.request(call, self.token.is_some(), has_person).await)
     }
 }

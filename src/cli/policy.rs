@@ -1,7 +1,7 @@
 //! `evokore policy`: who may do what, and by which line of `permissions.yml`.
 
 use evokore_catalog::markdown::cut;
-use evokore_catalog::permission::{Access, Basis, Judgement, Mode, Role, Rule};
+use evokore_catalog::permission::{Access, ApprovalMode, Basis, Judgement, Mode, Role, Rule};
 use evokore_catalog::server::LockKind;
 use evokore_catalog::suggest;
 use evokore_catalog::tool::Annotations;
@@ -262,6 +262,7 @@ fn as_json(settings: &Settings) -> Value {
         "modeDescription": settings.steering.description,
         "counts": {"allow": of(Access::Allow), "require_approval": of(Access::RequireApproval), "deny": of(Access::Deny)},
         "others": others(settings).name(),
+        "approvals": CATALOG.policy.approvals.name(),
         "unlisted": settings.role.map_or(settings.unlisted, |role| role.default_permission).name(),
         "roles": CATALOG.policy.roles.iter().map(|role| role.name).collect::<Vec<_>>(),
         "modes": CATALOG.policy.modes.iter().map(|mode| mode.name).collect::<Vec<_>>(),
@@ -283,6 +284,12 @@ fn as_text(settings: &Settings, out: Output) -> String {
     };
     let mode = settings.steering;
     text.push_str(&format!("\nmode {}: {}", out.paint(Style::Bold, mode.name), one_line(mode.description, 100)));
+    if CATALOG.policy.approvals == ApprovalMode::Token {
+        let on = out.paint(Style::Warning, "token");
+        text.push_str(&format!(
+            "\napprovals in mode {on}: whoever is refused may repeat the call without a person's word"
+        ));
+    }
     let merged = Merged::default();
     let rulings: Vec<Ruling<'_>> = merged.iter().map(|tool| Ruling::of(settings, tool)).collect();
     let of = |access| rulings.iter().filter(|ruling| ruling.access == access).count();

@@ -176,3 +176,23 @@ fn hostile_content_in_a_full_lock_is_told_and_marked() {
     assert_eq!(marked(&lock), ["fs_t"]);
     assert!(marked(FS_LOCK).is_empty());
 }
+
+#[test]
+fn what_needs_approval_is_counted_with_the_argument_for_a_token() {
+    let definition = r#"{"name":"t","inputSchema":{"type":"object"}}"#;
+    let lock = format!(
+        r#"{{"lock":1,"kind":"full","server":"fs","tools":[{{"name":"t","sha256":"{}","definition":{definition}}}]}}"#,
+        evokore_catalog::canonical::canonical_sha256(definition)
+    );
+    let counted = |level: &str| {
+        let compilation =
+            Small::new(CONFIG).lock("locks/fs.json", &lock).policy(&format!("rules:\n  fs_t: {level}\n")).compile();
+        assert!(!compilation.has_errors(), "{:?}", compilation.problems);
+        let counts = compilation.model.tools.iter().find(|tool| tool.name == "fs_t").unwrap().counts;
+        let of = |counts: evokore_codegen::tokens::Counts| counts.of(compilation.model.encoding);
+        [of(counts.full), of(counts.visible), of(counts.deferred)]
+    };
+    let (allowed, asked) = (counted("allow"), counted("require_approval"));
+    assert!(asked[0] > allowed[0] + 10 && asked[1] > allowed[1] + 10, "{asked:?} {allowed:?}");
+    assert_eq!((asked[2], counted("deny")), (allowed[2], allowed));
+}

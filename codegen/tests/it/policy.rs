@@ -120,7 +120,7 @@ fn shapes() {
               |
             3 | version: 1
               | ^^^^^^^
-            hint: known keys: `rules`, `roles`, `active_role`, `modes`, `active_mode`
+            hint: known keys: `rules`, `roles`, `active_role`, `modes`, `active_mode`, `approvals`
         "#]],
     );
     check(
@@ -304,6 +304,7 @@ fn a_policy_compiles_to_what_it_says() {
             ),
             modes: [],
             active_mode: "dev",
+            approvals: Operator,
         }"#]]
     .assert_eq(&format!("{:#?}", Policy { modes: &[], ..compilation.model.policy }));
 }
@@ -438,6 +439,61 @@ fn modes() {
 }
 
 #[test]
+fn how_calls_are_approved_is_said_to_the_letter() {
+    check(
+        "approvals: {mode: tokn}\n",
+        expect![[r#"
+        error: `approvals.mode` is `tokn`, which is no way to approve
+          --> permissions.yml
+        hint: did you mean `token`?
+    "#]],
+    );
+    check(
+        "approvals:\n  mode: Token\n",
+        expect![[r#"
+        error: `approvals.mode` is `Token`, which is no way to approve
+          --> permissions.yml:2:9
+          |
+        2 |   mode: Token
+          |         ^^^^^
+        hint: did you mean `token`?
+    "#]],
+    );
+    check(
+        "approvals:\n  mod: token\n",
+        expect![[r#"
+        error: unknown key `mod` in `approvals`
+          --> permissions.yml:2:3
+          |
+        2 |   mod: token
+          |   ^^^
+        hint: did you mean `mode`?
+    "#]],
+    );
+    check(
+        "approvals: token\n",
+        expect![[r#"
+        error: `approvals` must be a mapping, but is a string
+          --> permissions.yml:1:1
+          |
+        1 | approvals: token
+          | ^^^^^^^^^
+        hint: write `name: value`, one a line
+    "#]],
+    );
+    check(
+        "approvals: {mode: true}\n",
+        expect![[r#"
+        error: `approvals.mode` must be a word, but is a boolean
+          --> permissions.yml
+        hint: write `operator` or `token`
+    "#]],
+    );
+    check("approvals:\n  mode: operator\n", expect![[r#""#]]);
+    check("approvals:\n  mode: token\n", expect![[r#""#]]);
+}
+
+#[test]
 fn the_digest_is_of_what_is_decided() {
     let of = |policy: &str| Small::new(CONFIG).policy(policy).compile().model.policy_sha256;
     let plain = of("rules:\n  fs_read_file: deny\n  fs_write_file: allow\n");
@@ -446,6 +502,7 @@ fn the_digest_is_of_what_is_decided() {
         "rules:\n  fs_read_file: allow\n  fs_write_file: allow\n",
         "rules:\n  fs_read_file: deny\n  fs_write_file: allow\nactive_mode: review\n",
         "rules:\n  fs_read_file: deny\n  fs_write_file: allow\nmodes:\n  dev: { on_drift: block }\n",
+        "rules:\n  fs_read_file: deny\n  fs_write_file: allow\napprovals: { mode: token }\n",
     ] {
         assert_ne!(plain, of(other), "{other}");
     }

@@ -24,6 +24,8 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
+use evokore_catalog::permission::ApprovalMode;
+
 use super::outcome::Outcome;
 use super::state::{Approval, Bound, random};
 use crate::audit::{Arguments, Audit, Event, Kind, Outcome as Noted};
@@ -160,6 +162,8 @@ impl Drop for Consent<'_> {
 /// Calls that wait for a person, and what persons have agreed to.
 #[derive(Debug)]
 pub struct Approvals {
+    /// What the policy takes for consent of callers that cannot ask their person.
+    mode: ApprovalMode,
     requests: Requests,
     audit: Audit,
     tickets: Tickets,
@@ -184,8 +188,9 @@ struct Agreed {
 impl Approvals {
     /// Keeps the requests that a person sees in `requests`, and the standing approvals in `records`; what becomes of them
     /// is noted in `audit`.
-    pub fn new(requests: Requests, records: Records, audit: Audit) -> Approvals {
+    pub fn new(requests: Requests, records: Records, audit: Audit, mode: ApprovalMode) -> Approvals {
         Approvals {
+            mode,
             requests,
             audit,
             tickets: Tickets::default(),
@@ -212,6 +217,10 @@ impl Approvals {
                 }
                 Some(Decision::Approved(_)) => {}
                 Some(Decision::Denied) => return Err(self.settle_denied(call, &ticket).await),
+                None if ticket.is_enough && self.tickets.take(&ticket.id) => {
+                    self.note_about(call, Kind::ApprovalGranted, Noted::Success, &ticket.id, "by its token alone");
+                    return Ok(Some(self.consent(Held::Token(ticket, None))));
+                }
                 None => undecided = Some(ticket),
             }
         }
@@ -319,7 +328,9 @@ impl Approvals {
 
     /// Asks whoever looks at `evokore approvals`: the refusal, which says how consent is given. A call that is asked about
     /// already is not asked about twice.
-    pub(super) async fn request(&self, call: &Call<'_>, had_token: bool) -> Outcome {
+    ///
+    /// `has_person`: the client can ask its person, whose word nothing takes the place of then.
+    pub(super) async fn request(&self, call: &Call<'_>, had_token: bool, has_person: bool) -> Outcome {
         let Proposal { tool, reason, .. } = call.proposal;
         self.wanting.fetch_add(1, Relaxed);
         for id in self.tickets.take_ended() {
@@ -334,10 +345,12 @@ impl Approvals {
                 Some(Decision::Approved(_)) => {}
             }
         }
-        let ticket = match random::<16>() {
+        let mut ticket = match random::<16>() {
             Ok(random) => Ticket::new(random, digest, call.caller, LIFETIME),
             Err(why) => return Outcome::error_text(&format!("`{tool}` needs approval, but {why}")),
         };
+        // A tool that is not what it was is looked at by a person.
+        ticket.is_enough = self.mode == ApprovalMode::Token && !has_person && reason.is_none();
         if !self.tickets.add(&ticket) {
             return too_many(tool);
         }
@@ -395,6 +408,11 @@ fn refusal(call: &Call<'_>, ticket: &Ticket, had_token: bool) -> Outcome {
     let because = reason.map_or_else(String::new, |reason| format!(", because {reason}"));
     let again = if had_token { "that token is not valid for this call. " } else { "" };
     let minutes = if minutes == 1 { "1 minute".to_owned() } else { format!("{minutes} minutes") };
+    if ticket.is_enough {
+        return Outcome::error_text(&format!(
+            "{again}`{tool}` needs approval. Make sure that the user wants this call, then repeat it with the same arguments and \"{TOKEN_KEY}\": \"{token}\". The user can deny it with `evokore approvals deny {id}`. The token ends in {minutes}"
+        ));
+    }
     Outcome::error_text(&format!(
         "{again}`{tool}` needs a person's approval{because}. Ask the user to run `evokore approvals approve {id}`, then repeat the call with the same arguments and \"{TOKEN_KEY}\": \"{token}\". The request ends in {minutes}"
     ))

@@ -23,7 +23,12 @@ fn token_and_id(refusal: &str) -> (String, String) {
 
 /// Approvals whose requests and records lie in `folder`.
 fn approvals(folder: &std::path::Path) -> Approvals {
-    Approvals::new(Requests::at(Some(folder.to_owned())), Records::at(Some(folder.join("grants"))), Audit::default())
+    approvals_in(folder, ApprovalMode::Operator)
+}
+
+fn approvals_in(folder: &std::path::Path, mode: ApprovalMode) -> Approvals {
+    let records = Records::at(Some(folder.join("grants")));
+    Approvals::new(Requests::at(Some(folder.to_owned())), records, Audit::default(), mode)
 }
 
 /// A call of `tool`, which is what it was.
@@ -36,7 +41,7 @@ fn call<'a>(tool: &'a str, arguments: &'a str) -> Call<'a> {
 async fn tried(approvals: &Approvals, call: Call<'_>, token: Option<&str>) -> Result<(), String> {
     match approvals.standing(&call, token).await {
         Ok(Some(consent)) => consent.spend(&call).await,
-        Ok(None) => return Err(text(&approvals.request(&call, token.is_some()).await)),
+        Ok(None) => return Err(text(&approvals.request(&call, token.is_some(), false).await)),
         Err(refusal) => return Err(text(&refusal)),
     }
     Ok(())
@@ -333,4 +338,35 @@ async fn of_a_tool_that_is_not_what_it_was_each_call_is_looked_at() {
         .spend(&this)
         .await;
     assert!(approvals.standing(&this, None).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn in_token_mode_the_retry_is_enough_where_nobody_else_can_be_asked() {
+    let folder = crate::state::approvals::scratch("mode");
+    let approvals = approvals_in(&folder, ApprovalMode::Token);
+    let refusal = asked(&approvals, "t", ARGUMENTS, None).await.unwrap_err();
+    assert!(!refusal.contains("approvals approve"), "{refusal}");
+    let token = refusal.split('"').nth(3).unwrap().to_owned();
+    for (tool, arguments) in [("u", ARGUMENTS), ("t", "{}")] {
+        asked(&approvals, tool, arguments, Some(&token)).await.unwrap_err();
+    }
+    drop(approvals.standing(&call("t", ARGUMENTS), Some(&token)).await.unwrap().unwrap());
+    asked(&approvals, "t", ARGUMENTS, Some(&token)).await.unwrap();
+    asked(&approvals, "t", ARGUMENTS, Some(&token)).await.unwrap_err();
+    // A person can still deny one.
+    let refusal = asked(&approvals, "d", "{}", None).await.unwrap_err();
+    let id = refusal.split("approvals deny ").nth(1).unwrap()[..8].to_owned();
+    decide(&folder, &id, Decision::Denied).unwrap();
+    let token = refusal.split('"').nth(3).unwrap();
+    assert!(asked(&approvals, "d", "{}", Some(token)).await.unwrap_err().contains("has denied"));
+    // Who can ask their person does, and a tool that has changed is looked at by one.
+    let mut changed = call("c", "{}");
+    changed.proposal.reason = Some("the tool is not what was locked");
+    for (call, has_person) in [(call("p", "{}"), true), (changed, false)] {
+        let refusal = text(&approvals.request(&call, false, has_person).await);
+        let (token, _) = token_and_id(&refusal);
+        let refusal = tried(&approvals, call, Some(&token)).await.unwrap_err();
+        assert!(refusal.contains("nobody has approved"), "{refusal}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
 }

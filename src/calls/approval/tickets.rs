@@ -44,6 +44,8 @@ pub(super) struct Ticket {
     pub(super) call: [u8; 32],
     caller: Caller,
     expires: Instant,
+    /// The token alone lets the call be made, unless a person denies it.
+    pub(super) is_enough: bool,
 }
 
 impl Ticket {
@@ -52,7 +54,7 @@ impl Ticket {
         let text = hex(&random);
         let digest = digest(&text);
         let token = Token { text: text.into(), digest };
-        Ticket { token, id: hex(&digest[..4]), call, caller, expires: Instant::now() + lifetime }
+        Ticket { token, id: hex(&digest[..4]), call, caller, expires: Instant::now() + lifetime, is_enough: false }
     }
 
     /// What the caller carries.

@@ -294,3 +294,26 @@ fn a_folder_of_others_takes_no_requests() {
     assert!(text(&refusal).contains("others can write there"), "{refusal}");
     assert!(!text(&refusal).contains("_evokore_approval_token"), "{refusal}");
 }
+
+#[test]
+fn the_argument_for_a_token_stands_with_tools_that_need_approval_alone() {
+    let variables = [("EVOKORE_ROLE", "developer"), ("EVOKORE_TOOL_DISCOVERY_MODE", "legacy")];
+    let habits = ["tool=read_file", "tool=write_file"];
+    let Some((_sandbox, mut session)) = with_child("approval-told", &variables, &habits) else { return };
+    let key = "_evokore_approval_token";
+    let property = |tool: &Value| tool["inputSchema"]["properties"].get(key).cloned();
+    let described = session.call("describe_tool", json!({"tools": ["fs_read_file", "fs_write_file"]}));
+    let found = session.call("discover_tools", json!({"query": "fs_write_file", "schemas": true}));
+    let list = session.ask("tools/list", json!({}))["tools"].as_array().unwrap().clone();
+    let access = ["fs_read_file", "fs_write_file", "refresh_skills", "discover_tools"];
+    for (name, needs) in access.into_iter().zip([false, true, true, false]) {
+        let tool = list.iter().find(|tool| tool["name"] == name).unwrap_or_else(|| panic!("{name}"));
+        assert_eq!(property(tool).is_some(), needs, "{tool}");
+        assert_eq!(tool.to_string().contains(key), needs, "no extra bytes: {tool}");
+    }
+    let schemas = described["structuredContent"]["schemas"].as_array().unwrap();
+    assert_eq!(schemas.iter().map(|tool| property(tool).is_some()).collect::<Vec<_>>(), [false, true]);
+    let matches = found["structuredContent"]["matches"].as_array().unwrap();
+    let write = matches.iter().find(|tool| tool["name"] == "fs_write_file").unwrap();
+    assert!(property(write).is_some(), "{write}");
+}
