@@ -148,8 +148,41 @@ fn write_private(path: &Path, contents: &[u8]) -> io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // Its name can be known before, so what lies there may be a link to something else.
+        let no_links = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
+        options.mode(0o600).custom_flags(no_links);
+    }
     let mut file = options.open(path)?;
     file.write_all(contents)?;
     file.sync_all()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_neither_written_through_nor_read() {
+        let folder = approvals::scratch("links");
+        create_private_dir(&folder).unwrap();
+        let other = folder.join("other");
+        std::fs::write(&other, "mine").unwrap();
+        let path = folder.join("0a.json");
+        let temporary = folder.join(format!(".0a.json.{}.tmp", std::process::id()));
+        std::os::unix::fs::symlink(&other, &temporary).unwrap();
+        write_atomic(&path, b"{}").unwrap_err();
+        assert_eq!(std::fs::read(&other).unwrap(), b"mine");
+        write_atomic(&path, b"{}").unwrap();
+        assert_eq!(read_small(&path).unwrap(), b"{}", "what was in the way is gone");
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(&other, &path).unwrap();
+        read_small(&path).unwrap_err();
+        write_atomic(&path, b"{}").unwrap();
+        assert_eq!((std::fs::read(&other).unwrap(), read_small(&path).unwrap()), (b"mine".to_vec(), b"{}".to_vec()));
+        std::fs::write(&other, vec![b' '; MAX_BYTES as usize + 1]).unwrap();
+        read_small(&other).unwrap_err();
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

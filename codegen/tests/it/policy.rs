@@ -529,3 +529,30 @@ fn presets_are_there_and_give_way_to_configured_modes() {
     expected.insert(2, ("quiet", 0));
     assert_eq!(compiled(policy), ("quiet", expected));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_policy_that_is_not_where_it_belongs_opens_nothing() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("policy-place");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("mcp.config.json"), "{}").unwrap();
+    let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let errors = || {
+        let roots = evokore_codegen::inputs::Roots::new(repository, Some(folder.display().to_string()), None);
+        let problems = evokore_codegen::inputs::Inputs::read(&roots).problems;
+        problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(errors(), [""; 0], "no policy is one, too");
+    for name in ["permissions.yaml", "Permissions.yml", "permission.yml", ".permissions.yml.swp"] {
+        std::fs::write(folder.join(name), "rules: {}\n").unwrap();
+        assert_eq!(errors(), [format!("there is no `permissions.yml`, but a `{name}`, which is not read")]);
+        std::fs::remove_file(folder.join(name)).unwrap();
+    }
+    std::os::unix::fs::symlink("nowhere", folder.join("permissions.yml")).unwrap();
+    assert_eq!(errors(), ["`permissions.yml` is a link that leads nowhere"]);
+    std::fs::remove_file(folder.join("permissions.yml")).unwrap();
+    std::fs::write(folder.join("permissions.yaml"), "rules: {}\n").unwrap();
+    std::fs::write(folder.join("permissions.yml"), "rules: {}\n").unwrap();
+    assert_eq!(errors(), [""; 0]);
+}
