@@ -118,17 +118,19 @@ pub async fn call(ctx: &CallContext, request: CallRequest<'_>) -> Outcome {
 
 async fn answer(ctx: &CallContext, request: CallRequest<'_>) -> Result<Outcome, Outcome> {
     match find(ctx, request).await? {
-        Route::Native(NativeTool::CallTool, _) => {
+        Route::Native(NativeTool::CallTool, access) => {
             let inner = through::unwrap(request.arguments)?;
             if results::is_uri(&inner.name) {
                 let page = ctx.app.results.page(&inner.name);
                 return page.map(Page::into_outcome).ok_or_else(|| Outcome::error_text(&results::unknown(&inner.name)));
             }
-            let request = CallRequest { name: &inner.name, arguments: inner.arguments.as_deref(), ..request };
+            let token = inner.token.as_deref().or(request.token);
+            let request = CallRequest { name: &inner.name, arguments: inner.arguments.as_deref(), token, ..request };
             // The name is an argument here, so a wrong one is the model's to mend.
             match find(ctx, request).await.map_err(Outcome::for_the_model)? {
                 Route::Native(NativeTool::CallTool, _) => Err(Outcome::error_text("call_tool cannot call itself")),
-                route => dispatch(ctx, request, route).await.map_err(Outcome::for_the_model),
+                // What a person wants to be asked about on this way is asked about, whatever it leads to.
+                route => dispatch(ctx, request, route.at_least(access)).await.map_err(Outcome::for_the_model),
             }
         }
         route => dispatch(ctx, request, route).await,

@@ -33,6 +33,17 @@ pub enum Route {
     },
 }
 
+impl Route {
+    /// The same with no more than `least` allowed.
+    #[must_use]
+    pub(super) fn at_least(mut self, least: Access) -> Route {
+        match &mut self {
+            Route::Native(_, access) | Route::Proxied { access, .. } => *access = least.max(*access),
+        }
+        self
+    }
+}
+
 /// Finds who answers `name`. A name in the territory of a server that still boots waits for that server, so a client
 /// that knows the name from last time need not wait for the list.
 ///
@@ -132,4 +143,26 @@ pub fn unknown(app: &App, name: &str) -> Outcome {
         Some(near) => format!("unknown tool `{shown}`; did you mean `{near}`? discover_tools searches all tools"),
         None => format!("unknown tool `{shown}`; discover_tools searches all tools"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_to_a_tool_does_not_loosen_what_may_be_done_with_it() {
+        for (own, least, expected) in [
+            (Access::Allow, Access::Allow, Access::Allow),
+            (Access::Allow, Access::RequireApproval, Access::RequireApproval),
+            (Access::RequireApproval, Access::Allow, Access::RequireApproval),
+        ] {
+            let native = Route::Native(NativeTool::SearchSkills, own).at_least(least);
+            assert_eq!(native, Route::Native(NativeTool::SearchSkills, expected));
+            let proxied = |access| {
+                let original = "t".to_owned();
+                Route::Proxied { server: 0, original, access, repeatable: false, needs_task: false }
+            };
+            assert_eq!(proxied(own).at_least(least), proxied(expected));
+        }
+    }
 }

@@ -47,6 +47,11 @@ fn a_way_around_asks_the_same_question() {
         place["_evokore_approval_token"] = token.into();
         assert_eq!(text(&session.call("call_tool", agreed)), "{\"a\": 1}");
     }
+    // Beside `arguments` it is one, too.
+    let (id, token) = handed_out(&session.call("call_tool", json!({"name": "fs_echo", "arguments": {"a": 1}})));
+    sandbox.run(&["approvals", "approve", &id]).content();
+    let beside = json!({"name": "fs_echo", "arguments": {"a": 1}, "_evokore_approval_token": token});
+    assert_eq!(text(&session.call("call_tool", beside)), "{\"a\": 1}");
     // A client program may keep the token away from the arguments.
     let (id, token) = handed_out(&session.call("fs_echo", json!({"a": 1})));
     sandbox.run(&["approvals", "approve", &id]).content();
