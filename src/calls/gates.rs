@@ -86,12 +86,13 @@ pub(super) async fn pass_native(
     Ok(())
 }
 
-fn call<'c>(ctx: &CallContext, bound: Bound<'c>, reason: Option<&'c str>) -> Call<'c> {
+fn call<'c>(ctx: &'c CallContext, bound: Bound<'c>, reason: Option<&'c str>) -> Call<'c> {
     let proposal = Proposal {
         tool: bound.what,
         server: CATALOG.servers.get(usize::from(bound.server)).map_or("", |server| server.id),
         arguments: bound.arguments,
         role: ctx.app.settings.role.map(|role| role.name),
+        client: ctx.session.as_ref().and_then(|session| session.client_name()),
         reason,
     };
     Call { bound, caller: ctx.session.as_ref().map(|session| session.id()), proposal }

@@ -7,6 +7,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use evokore_catalog::hostile::visible;
+use evokore_catalog::markdown::cut;
 use serde::{Deserialize, Serialize};
 
 use super::grants::Scope;
@@ -43,6 +45,9 @@ pub struct Pending {
     pub expires_at: u64,
     /// The serving process.
     pub pid: u32,
+    /// What the client calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
     /// The role that the process has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
@@ -63,6 +68,7 @@ impl Pending {
             created_at: now,
             expires_at: now + lifetime.as_secs(),
             pid: std::process::id(),
+            client: proposal.client.map(|name| cut(&visible(name), MAX_CLIENT)),
             role: proposal.role.map(str::to_owned),
             reason: proposal.reason.map(str::to_owned),
         }
@@ -266,6 +272,9 @@ pub(super) fn now() -> u64 {
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
 }
+
+/// Most characters of what a client calls itself.
+const MAX_CLIENT: usize = 80;
 
 /// Longest preview of arguments, in characters.
 const PREVIEW: usize = 2_000;

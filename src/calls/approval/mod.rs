@@ -56,6 +56,8 @@ pub struct Proposal<'a> {
     pub arguments: Option<&'a str>,
     /// The role that the process has.
     pub role: Option<&'a str>,
+    /// What the client calls itself; the person who is asked at the client knows that.
+    pub client: Option<&'a str>,
     /// Why they are asked, beside the policy; completes "because …".
     pub reason: Option<&'a str>,
 }

@@ -35,7 +35,11 @@ fn approvals_in(folder: &std::path::Path, mode: ApprovalMode) -> Approvals {
 fn call<'a>(tool: &'a str, arguments: &'a str) -> Call<'a> {
     let arguments = Some(arguments);
     let bound = Bound { server: 0, what: tool, arguments, definition: None, needs_approval: true };
-    Call { bound, caller: None, proposal: Proposal { tool, server: "s", arguments, role: None, reason: None } }
+    Call {
+        bound,
+        caller: None,
+        proposal: Proposal { tool, server: "s", arguments, role: None, client: None, reason: None },
+    }
 }
 
 async fn tried(approvals: &Approvals, call: Call<'_>, token: Option<&str>) -> Result<(), String> {

@@ -140,10 +140,11 @@ fn as_text(folder: &Path, pending: &[Pending], granted: &[Record]) -> String {
 fn row(folder: &Path, request: &Pending) -> Vec<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let left = format!("{} s left", request.expires_at.saturating_sub(now));
+    let client = request.client.as_deref().map(|client| format!("client {client}"));
     let role = request.role.as_deref().map(|role| format!("role {role}"));
     let state = approvals::settled(folder, &request.id).map(|state| format!("{state} already"));
     let about: Vec<String> =
-        [state, request.reason.clone(), role].into_iter().flatten().map(|about| one_line(&about, 80)).collect();
+        [state, request.reason.clone(), client, role].into_iter().flatten().map(|about| one_line(&about, 80)).collect();
     let about = if about.is_empty() { String::new() } else { format!("({})", about.join("; ")) };
     vec![request.id.clone(), left, one_line(&request.tool, 80), one_line(&request.arguments, 120), about]
 }

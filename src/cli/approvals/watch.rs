@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{decide, row, unreadable};
-use crate::cli::output::Output;
+use crate::cli::output::{Output, one_line};
 use crate::error::Failure;
 use crate::state::approvals::{self, Decision, Pending};
 use crate::state::grants::Scope;
@@ -62,7 +62,13 @@ fn show(folder: &Path, request: &Pending, json: bool, out: Output) -> Result<(),
         let line = json!({ "request": request }).to_string();
         return out.print(&format!("{line}\n"));
     }
-    out.print(&format!("{}\n", row(folder, request).join("  ").trim_end()))
+    let row = row(folder, request);
+    let [id, left, tool, _, about] = row.as_slice() else { return Ok(()) };
+    let at = if request.server.is_empty() { String::new() } else { format!(" at `{}`", one_line(&request.server, 80)) };
+    let head = format!("{id}  {left}  {tool}{at}  {about}");
+    // All of it, since whoever answers here sees no more than this; the request is bounded.
+    let arguments = one_line(&request.arguments, usize::MAX);
+    out.print(&format!("{}\n  {arguments}\n", head.trim_end()))
 }
 
 /// What a person has said to a request.

@@ -242,7 +242,7 @@ fn what_a_person_has_said_in_a_terminal_stays() {
     assert_eq!((&plain["decision"], &plain["always"]), (&json!("approved"), &json!("arguments")), "it is not dropped");
     fails(&["approvals", "deny", &id], "is approved already");
     let listed = sandbox.run(&["approvals"]).content();
-    assert!(listed.contains("(approved already; role developer)"), "{listed}");
+    assert!(listed.contains("(approved already; client test; role developer)"), "{listed}");
     assert_eq!(sandbox.run(&["approvals", "--json"]).json()["pending"][0]["decision"], "approved");
     session.call("fs_echo", json!({"a": 1, "_evokore_approval_token": token}));
     assert_eq!(text(&session.call("fs_echo", json!({"a": 1}))), "{\"a\": 1}");
@@ -321,4 +321,31 @@ fn the_argument_for_a_token_stands_with_tools_that_need_approval_alone() {
     let matches = found["structuredContent"]["matches"].as_array().unwrap();
     let write = matches.iter().find(|tool| tool["name"] == "fs_write_file").unwrap();
     assert!(property(write).is_some(), "{write}");
+}
+
+/// What `evokore approvals watch` prints until `part` is there; it does not end by itself.
+fn watched(sandbox: &Sandbox, part: &str) -> String {
+    use std::io::Read as _;
+    let mut watch = sandbox.command(&["approvals", "watch"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut from = watch.stdout.take().unwrap();
+    let (mut said, mut some) = (Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&said).contains(part) {
+        let n = from.read(&mut some).unwrap();
+        assert!(n > 0, "it ends: {}", String::from_utf8_lossy(&said));
+        said.extend_from_slice(&some[..n]);
+    }
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    String::from_utf8(said).unwrap()
+}
+
+#[test]
+fn whoever_watches_sees_all_that_is_asked() {
+    let Some((sandbox, mut session)) = session("approval-watch") else { return };
+    let (id, _) =
+        handed_out(&session.call("fs_echo", json!({"a": "x".repeat(500), "token": "hidden", "z": "the end"})));
+    let said = watched(&sandbox, "the end");
+    let head = said.lines().find(|line| line.starts_with(&id)).unwrap_or_else(|| panic!("{said}"));
+    assert!(head.ends_with("  fs_echo at `fs`  (client test; role developer)"), "{head}");
+    assert!(!said.contains("hidden") && said.contains(&"x".repeat(500)), "{said}");
 }
