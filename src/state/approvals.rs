@@ -45,6 +45,9 @@ pub struct Pending {
     pub expires_at: u64,
     /// The serving process.
     pub pid: u32,
+    /// Which numbering of processes that is of, see `numbering`.
+    #[serde(rename = "pidSpace", default, skip_serializing_if = "Option::is_none")]
+    pub pid_space: Option<String>,
     /// What the client calls itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
@@ -68,6 +71,7 @@ impl Pending {
             created_at: now,
             expires_at: now + lifetime.as_secs(),
             pid: std::process::id(),
+            pid_space: super::numbering(),
             client: proposal.client.map(|name| cut(&visible(name), MAX_CLIENT)),
             role: proposal.role.map(str::to_owned),
             reason: proposal.reason.map(str::to_owned),
@@ -132,7 +136,9 @@ impl Requests {
 pub fn list(folder: &Path) -> std::io::Result<Vec<Pending>> {
     let mut pending = Vec::new();
     for (id, request) in super::read_all::<Pending>(folder)? {
-        if request.expires_at <= now() || !super::lives(request.pid) {
+        if request.expires_at <= now()
+            || !super::may_live(request.pid, request.pid_space.as_deref(), request.created_at)
+        {
             remove(folder, &id);
         } else if request.id == id {
             pending.push(request);

@@ -53,6 +53,9 @@ pub struct Record {
     pub created_at: u64,
     /// The process that has it.
     pub pid: u32,
+    /// Which numbering of processes that is of, see `numbering`.
+    #[serde(rename = "pidSpace", default, skip_serializing_if = "Option::is_none")]
+    pub pid_space: Option<String>,
 }
 
 impl Record {
@@ -65,6 +68,7 @@ impl Record {
             role: role.map(str::to_owned),
             created_at: now(),
             pid: std::process::id(),
+            pid_space: super::numbering(),
         }
     }
 }
@@ -125,7 +129,7 @@ impl Records {
 pub fn list(folder: &Path) -> std::io::Result<Vec<Record>> {
     let mut records = Vec::new();
     for (id, record) in super::read_all::<Record>(folder)? {
-        if record.id == id && super::lives(record.pid) {
+        if record.id == id && super::may_live(record.pid, record.pid_space.as_deref(), record.created_at) {
             records.push(record);
         } else {
             let _ = std::fs::remove_file(path(folder, &id));

@@ -10,6 +10,7 @@ pub mod tokens;
 use std::io;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The state folder for `lookup`'s environment: `EVOKORE_HOME`, else `.evokore` in the home folder.
 pub fn home(lookup: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
@@ -21,6 +22,8 @@ pub fn home(lookup: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
 
 /// Entries of a folder that are looked at.
 const MAX_ENTRIES: usize = 4096;
+/// A file that is older and not finished is left by a process that has ended.
+const UNFINISHED: Duration = Duration::from_secs(60);
 /// Bytes of a file that is read.
 const MAX_BYTES: u64 = 64 << 10;
 
@@ -124,9 +127,29 @@ fn sweep(folder: &Path, is_left: impl Fn(&str) -> Option<bool>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten() {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
-        if is_left(name).or_else(|| unfinished(name)) == Some(true) {
+        // Nobody writes for so long, in whichever container.
+        let is_old = || {
+            entry.metadata().and_then(|it| it.modified()).is_ok_and(|it| it.elapsed().is_ok_and(|it| it > UNFINISHED))
+        };
+        if is_left(name).or_else(|| unfinished(name).map(|gone| gone && is_old())) == Some(true) {
             let _ = std::fs::remove_file(entry.path());
         }
+    }
+}
+
+/// Which numbers of processes are meant: those of a container with the same home are others. `None` where that cannot be
+/// told.
+fn numbering() -> Option<String> {
+    std::fs::read_link("/proc/self/ns/pid").ok()?.into_os_string().into_string().ok()
+}
+
+/// Whether the process `pid` of this `numbering` is there, that has written something at `since`. Of those of another
+/// numbering that cannot be told, so they are for a week.
+fn may_live(pid: u32, of: Option<&str>, since: u64) -> bool {
+    const WEEK: u64 = 7 * 24 * 3600;
+    match (of, numbering()) {
+        (Some(of), Some(own)) if of != own => since.saturating_add(WEEK) > approvals::now(),
+        _ => lives(pid),
     }
 }
 
@@ -162,6 +185,17 @@ fn write_private(path: &Path, contents: &[u8]) -> io::Result<()> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processes_of_another_numbering_are_left_alone_for_a_week() {
+        let (now, own) = (approvals::now(), numbering());
+        let gone = i32::MAX.unsigned_abs();
+        assert!(may_live(std::process::id(), own.as_deref(), 0) && !may_live(gone, own.as_deref(), now));
+        assert!(!may_live(gone, None, now), "as written before there were containers to think of");
+        if own.is_some() {
+            assert!(may_live(gone, Some("pid:[1]"), now) && !may_live(gone, Some("pid:[1]"), now - 8 * 24 * 3600));
+        }
+    }
 
     #[test]
     fn links_are_neither_written_through_nor_read() {

@@ -280,6 +280,9 @@ fn what_dead_processes_have_left_is_swept() {
     ] {
         sandbox.write(&format!("home/.evokore/{file}"), content);
     }
+    let unfinished = sandbox.path("home/.evokore/approvals/.00000003.json.2147483647.tmp");
+    let an_hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    std::fs::File::options().write(true).open(unfinished).unwrap().set_modified(an_hour_ago).unwrap();
     let session = Session::greeted(&sandbox);
     let left = |folder: &str| -> Vec<_> {
         let entries = std::fs::read_dir(sandbox.path("home/.evokore").join(folder)).unwrap();
