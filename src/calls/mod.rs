@@ -24,6 +24,7 @@ pub(crate) mod rounds;
 pub mod route;
 pub mod state;
 mod through;
+pub(crate) mod vetted;
 
 use std::borrow::Cow;
 use std::sync::Arc;

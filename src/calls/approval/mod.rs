@@ -8,6 +8,7 @@
 
 mod elicit;
 mod grants;
+mod request;
 mod tickets;
 mod token;
 
@@ -16,7 +17,7 @@ pub(crate) use token::token_in;
 pub(super) use token::{digest, hex, take_token};
 
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -34,7 +35,8 @@ use crate::state::approvals::{Decision, Pending, Requests, masked};
 use crate::state::grants::{Records, Scope};
 use elicit::Verdict;
 use grants::Grants;
-use tickets::{MAX_PENDING, Ticket, Tickets};
+use request::too_many;
+use tickets::{Ticket, Tickets};
 
 /// How long a token lives, and how long a person is asked.
 pub const LIFETIME: Duration = Duration::from_secs(300);
@@ -315,69 +317,6 @@ impl Approvals {
         Consent { approvals: self, held: Some(held) }
     }
 
-    /// The answer to a call that a person has denied in a terminal.
-    async fn settle_denied(&self, call: &Call<'_>, ticket: &Ticket) -> Outcome {
-        self.tickets.take(&ticket.id);
-        self.requests.remove(&ticket.id).await;
-        self.deny(ticket.call);
-        denied(call.proposal.tool)
-    }
-
-    /// How many calls were refused because nobody has agreed to them.
-    pub fn wanting(&self) -> usize {
-        self.wanting.load(Relaxed)
-    }
-
-    /// Asks whoever looks at `evokore approvals`: the refusal, which says how consent is given. A call that is asked about
-    /// already is not asked about twice.
-    ///
-    /// `has_person`: the client can ask its person, whose word nothing takes the place of then.
-    pub(super) async fn request(&self, call: &Call<'_>, had_token: bool, has_person: bool) -> Outcome {
-        let Proposal { tool, reason, .. } = call.proposal;
-        self.wanting.fetch_add(1, Relaxed);
-        for id in self.tickets.take_ended() {
-            self.withdraw(&id).await;
-        }
-        let digest = call.digest();
-        if let Some(ticket) = self.tickets.of(&digest) {
-            match self.requests.decision(&ticket.id).await {
-                None => return refusal(call, &ticket, had_token),
-                Some(Decision::Denied) => return self.settle_denied(call, &ticket).await,
-                // That is for the call which brings its token.
-                Some(Decision::Approved(_)) => {}
-            }
-        }
-        let mut ticket = match random::<16>() {
-            Ok(random) => Ticket::new(random, digest, call.caller, LIFETIME),
-            Err(why) => return Outcome::error_text(&format!("`{tool}` needs approval, but {why}")),
-        };
-        // A tool that is not what it was is looked at by a person.
-        ticket.is_enough = self.mode == ApprovalMode::Token && !has_person && reason.is_none();
-        if !self.tickets.add(&ticket) {
-            return too_many(tool);
-        }
-        if let Err(reason) = self.requests.add(Pending::new(&ticket.id, &call.proposal, LIFETIME)).await {
-            self.tickets.take(&ticket.id);
-            return Outcome::error_text(&format!(
-                "`{tool}` needs a person's approval, but it cannot be asked for: {reason}"
-            ));
-        }
-        self.note_about(
-            call,
-            Kind::ApprovalRequested,
-            Noted::ApprovalNeeded,
-            &ticket.id,
-            reason.unwrap_or("the policy"),
-        );
-        refusal(call, &ticket, had_token)
-    }
-
-    /// Nobody is asked for request `id` any more.
-    async fn withdraw(&self, id: &str) {
-        self.note(Kind::ApprovalExpired, Noted::Failure, id);
-        self.requests.remove(id).await;
-    }
-
     fn note(&self, kind: Kind, outcome: Noted, id: &str) {
         self.audit.record(Event::new(kind, outcome).approval(id));
     }
@@ -395,29 +334,6 @@ impl Approvals {
     fn deny(&self, call: [u8; 32]) {
         keep(&self.denied, Agreed { call, scope: None, expires: Instant::now() + LIFETIME });
     }
-}
-
-fn too_many(tool: &str) -> Outcome {
-    Outcome::error_text(&format!(
-        "`{tool}` needs a person's approval, and {MAX_PENDING} calls wait for one already, so nobody is asked about this one. Ask the user to settle some of them, at the client or with `evokore approvals`, then repeat the call"
-    ))
-}
-
-/// The answer to a call that waits for a person.
-fn refusal(call: &Call<'_>, ticket: &Ticket, had_token: bool) -> Outcome {
-    let Proposal { tool, reason, .. } = call.proposal;
-    let (id, token, minutes) = (&ticket.id, ticket.token(), ticket.left().as_secs().div_ceil(60));
-    let because = reason.map_or_else(String::new, |reason| format!(", because {reason}"));
-    let again = if had_token { "that token is not valid for this call. " } else { "" };
-    let minutes = if minutes == 1 { "1 minute".to_owned() } else { format!("{minutes} minutes") };
-    if ticket.is_enough {
-        return Outcome::error_text(&format!(
-            "{again}`{tool}` needs approval. Make sure that the user wants this call, then repeat it with the same arguments and \"{TOKEN_KEY}\": \"{token}\". The user can deny it with `evokore approvals deny {id}`. The token ends in {minutes}"
-        ));
-    }
-    Outcome::error_text(&format!(
-        "{again}`{tool}` needs a person's approval{because}. Ask the user to run `evokore approvals approve {id}`, then repeat the call with the same arguments and \"{TOKEN_KEY}\": \"{token}\". The request ends in {minutes}"
-    ))
 }
 
 /// Takes what was said about a call and is still good.

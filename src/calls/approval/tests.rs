@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::tickets::MAX_PENDING;
 use super::*;
 use crate::state::approvals::decide;
 
