@@ -352,3 +352,16 @@ fn whoever_watches_sees_all_that_is_asked() {
     assert!(head.ends_with("  fs_echo at `fs`  (client test; role developer)"), "{head}");
     assert!(!said.contains("hidden") && said.contains(&"x".repeat(500)), "{said}");
 }
+
+#[test]
+fn a_decision_that_cannot_be_noted_is_told() {
+    let variables = [("EVOKORE_ROLE", "developer"), ("EVOKORE_AUDIT_LOG", "false")];
+    let Some((mut sandbox, mut session)) = with_child("approval-unnoted", &variables, &["more"]) else { return };
+    let (id, token) = handed_out(&session.call("fs_echo", json!({})));
+    sandbox.unset("EVOKORE_AUDIT_LOG");
+    sandbox.write("home/.evokore/audit", "in the way");
+    let ran = sandbox.run(&["approvals", "approve", &id]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("audit") && ran.stderr.contains("cannot be written"), "{ran:?}");
+    assert_eq!(text(&session.call("fs_echo", json!({"_evokore_approval_token": token}))), "{}");
+}
