@@ -72,7 +72,7 @@ impl App {
         let audit = Audit::new(&settings);
         Arc::new(App {
             settings,
-            approvals: Approvals::new(requests, records, audit.clone()),
+            approvals: Approvals::new(requests, records, audit.clone(), CATALOG.policy.approvals),
             audit,
             states: States::default(),
             park: Park::default(),
@@ -259,7 +259,8 @@ impl App {
 impl ChildSink for App {
     fn tools(&self, server: u16, tools: Vec<ChildTool>) -> Taken {
         let judgement = drift::judge(server, &tools, &self.merged());
-        let (live, mut taken) = live::render(server, &tools, judgement);
+        let (mut live, mut taken) = live::render(server, &tools, judgement);
+        live::advertise(&self.settings, server, &mut live);
         let guard = self.settings.guard(server);
         for tool in live.tools.iter().filter(|tool| guard.access(tool.drift, tool.is_dangerous) == Access::Deny) {
             let why = if tool.drift == Drift::None { "it has hostile content" } else { "it is not what was locked" };

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use evokore_catalog::profile::SchemaMode;
 use tokio::task::AbortHandle;
@@ -64,6 +64,7 @@ pub struct Session {
     id: SessionId,
     notify: Arc<dyn Notify>,
     cooldowns: Cooldowns,
+    client: OnceLock<Box<str>>,
     state: Mutex<State>,
 }
 
@@ -96,7 +97,18 @@ enum Probe {
 impl Session {
     /// A fresh session whose client is told of changes through `notify`.
     pub fn new(notify: Arc<dyn Notify>) -> Arc<Session> {
-        Arc::new(Session { id: SessionId::next(), notify, cooldowns: Cooldowns::default(), state: Mutex::default() })
+        let (id, cooldowns) = (SessionId::next(), Cooldowns::default());
+        Arc::new(Session { id, notify, cooldowns, client: OnceLock::new(), state: Mutex::default() })
+    }
+
+    /// The client calls itself `name`; the first time counts.
+    pub fn introduce(&self, name: String) {
+        let _ = self.client.set(name.into());
+    }
+
+    /// What the client calls itself, which nobody has checked.
+    pub fn client_name(&self) -> Option<&str> {
+        self.client.get().map(|name| &**name)
     }
 
     /// Which session it is.

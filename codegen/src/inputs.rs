@@ -119,6 +119,7 @@ impl Inputs {
             );
         }
         let permissions = read_source(&roots.config().join(PERMISSIONS), PERMISSIONS, &mut problems);
+        problems.extend(passed_over(roots.config()));
         let native = read_folder(&roots.repository.join(NATIVE), NATIVE, ".tools.json", &mut problems);
         let shown = if roots.config_dir.is_some() { "locks" } else { "generated/locks" };
         let locks = read_folder(&roots.locks(), shown, ".json", &mut problems);
@@ -140,6 +141,32 @@ impl Inputs {
         let single = self.config.iter().chain(&self.permissions);
         single.chain(&self.native).chain(&self.locks).map(|it| (it.path.clone(), it.sha256.clone())).collect()
     }
+}
+
+/// What looks like a policy and is not read: without the policy that somebody has written everything would be allowed.
+fn passed_over(folder: &Path) -> Option<Problem> {
+    if folder.join(PERMISSIONS).exists() {
+        return None;
+    }
+    if fs::symlink_metadata(folder.join(PERMISSIONS)).is_ok_and(|about| about.is_symlink()) {
+        let message = format!("`{PERMISSIONS}` is a link that leads nowhere");
+        return Some(
+            Problem::error(message).in_file(PERMISSIONS).hint("mend the link, or delete it to have no policy"),
+        );
+    }
+    let is_alike = |name: &String| {
+        let name = name.to_lowercase();
+        name.trim_start_matches('.').starts_with("permission") && (name.contains(".yml") || name.contains(".yaml"))
+    };
+    let names =
+        fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let found = names.filter(is_alike).min()?;
+    let message = format!("there is no `{PERMISSIONS}`, but a `{found}`, which is not read");
+    Some(
+        Problem::error(message)
+            .in_file(&found)
+            .hint(format!("call it `{PERMISSIONS}`, or take it away to have no policy")),
+    )
 }
 
 /// Reads `path`, called `shown` towards people. A file that is not there is no problem.

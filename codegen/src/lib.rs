@@ -29,6 +29,7 @@ pub mod build;
 pub mod cli;
 pub mod config;
 pub mod emit;
+pub mod hostile;
 pub mod inputs;
 pub mod json;
 pub mod leak;

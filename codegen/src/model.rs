@@ -2,18 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use evokore_catalog::hostile::{self, Level};
 use evokore_catalog::permission::Policy;
 use evokore_catalog::server::{Boot, LockKind, OAuth, OnHostile, RateLimit, ServerSpec, ToolRule, Transport};
 use evokore_catalog::skill::SkillEntry;
-use evokore_catalog::tool::Source as Origin;
 
 use crate::budgets;
 use crate::config::{self, Config, DEFAULT, Profile, Server};
+use crate::hostile;
 use crate::inputs::{Inputs, PERMISSIONS};
 use crate::json::Spanned;
 use crate::leak::{leak, leak_all};
-use crate::lock::{self, Body, Lock};
+use crate::lock::{self, Lock};
 use crate::names::Names;
 use crate::native_tools;
 use crate::permissions::{self, Permissions};
@@ -113,15 +112,17 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
     let mut names = Names::new(&natives, &config.servers, &locks, broken);
     let list_output = config.discovery.list_output_schemas;
     let mut tools = tools::build(&natives, &config.servers, &locks, &names, list_output, &mut counter, &mut problems);
-    mark_dangerous(&config, &locks, &mut tools, &mut problems);
+    hostile::mark_dangerous(&config, &locks, &mut tools, &mut problems);
+    hostile::tell_shadows(&natives, &locks, &mut problems);
     let mut count = |path: &str, text: &str| counter.count(&format!("skill\t{path}\tbody"), text).of(encoding);
     let skills = skills::compile(&inputs.skills_dir, &mut count, &mut problems);
     if !broken {
         check_servers(inputs, &config, &locks, &mut problems);
     }
+    let policy = policy(inputs.permissions.as_ref(), &mut names, &mut problems).compile();
+    tools::advertise(&mut tools, &policy, &mut counter);
     let profiles = all_profiles(inputs, &config, &tools, skills.entries, &mut names, &mut counter, &mut problems);
     let active_profile = active_profile(inputs, &config, &mut problems);
-    let policy = policy(inputs.permissions.as_ref(), &mut names, &mut problems).compile();
     note_unchecked(&names, &mut problems);
     let tool_index = search_index::over_tools(&tools, &mut problems);
     sort(&mut problems);
@@ -151,38 +152,6 @@ pub fn compile(inputs: &Inputs, counting: Counting) -> Compilation {
         counter,
     };
     Compilation { model, problems }
-}
-
-/// Tells of dangerous definitions in full locks and marks their tools.
-fn mark_dangerous(config: &Config, locks: &[Lock], tools: &mut [Tool], problems: &mut Vec<Problem>) {
-    for tool in tools {
-        let Origin::Proxied { server, original } = tool.origin else { continue };
-        let server = &config.servers[usize::from(server)];
-        let Some(lock) = locks.iter().find(|lock| lock.server == server.id.value) else { continue };
-        let locked = lock.tools.iter().find(|tool| tool.name == original);
-        let Some(Body::Full(definition)) = locked.map(|tool| &tool.body) else { continue };
-        let Some(finding) = hostile::scan(definition).into_iter().find(|it| it.level == Level::Danger) else {
-            continue;
-        };
-        let is_withheld = on_hostile(server, &config.guard) == OnHostile::Block;
-        let (what, hint) = if is_withheld {
-            (
-                "is withheld",
-                "`hostileContent` says so; serve it with `\"hostileContent\": \"report\"` in the server's entry",
-            )
-        } else {
-            ("is served", "read the text; `\"hostileContent\": \"block\"` withholds such tools")
-        };
-        problems.push(
-            Problem::note(format!(
-                "the lock of `{}` holds hostile content, and the tool {what}: {finding}",
-                lock.server
-            ))
-            .in_file(&lock.path)
-            .hint(hint),
-        );
-        tool.is_dangerous = true;
-    }
 }
 
 fn digest_of(inputs: &[(String, String)], profile_set: &str) -> String {
@@ -244,7 +213,7 @@ fn spec(server: &Server, guard: &config::Guard, locks: &[Lock]) -> ServerSpec {
 }
 
 /// What becomes of dangerous tools of `server`; `guard` is what holds where its entry says nothing.
-fn on_hostile(server: &Server, guard: &config::Guard) -> OnHostile {
+pub(crate) fn on_hostile(server: &Server, guard: &config::Guard) -> OnHostile {
     server.guard.on_hostile.or(guard.on_hostile).unwrap_or_default()
 }
 

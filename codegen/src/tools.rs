@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use evokore_catalog::advertise::advertised;
 use evokore_catalog::answers;
 use evokore_catalog::canonical::canonical_sha256;
+use evokore_catalog::permission::{Access, Policy, decide};
 use evokore_catalog::project::DESCRIBE_TOOL;
 use evokore_catalog::render::{Definition, render_deferred, render_full, render_visible};
 use evokore_catalog::tool::{Annotations, Source as Origin};
@@ -119,6 +121,33 @@ pub fn count(counter: &mut Counter, label: &str, json: Json) -> ModeCounts {
 pub fn count_found(counter: &mut Counter, definition: &Definition<'_>, exposed: &str, server: &str) -> Counts {
     let line = answers::found_line(exposed, server, &definition.description());
     counter.count(&format!("tool\t{exposed}\tfound"), &line)
+}
+
+/// Counts what lists and answers hold of the tools that need approval in the active role and mode: their schemas have the
+/// argument for a token. The counts of a digest stay those of the definition alone, since its text is not here.
+pub fn advertise(tools: &mut [Tool], policy: &Policy, counter: &mut Counter) {
+    let (role, mode) = (policy.active_role.and_then(|name| policy.role(name)), policy.mode(policy.active_mode));
+    for tool in tools {
+        let accesses = policy.accesses(tool.name, tool.annotations, tool.informs());
+        let Some(json) = tool.json.filter(|_| decide(&accesses, role, mode, Access::Allow) == Access::RequireApproval)
+        else {
+            continue;
+        };
+        let mut count = |what: &str, json: &str| {
+            let text = advertised(json)?;
+            Some(counter.count(&format!("tool\t{}\tadvertised {what}", tool.name), &text))
+        };
+        if let Some(counts) = count("full", json.full) {
+            tool.counts.full = counts;
+        }
+        if let Some(counts) = count("visible", json.visible) {
+            tool.counts.visible = counts;
+        }
+        if let Some(text) = advertised(json.described) {
+            let answer = answers::described(&[&text], &[]);
+            tool.answers.described = counter.count(&format!("tool\t{}\tadvertised described", tool.name), &answer);
+        }
+    }
 }
 
 /// Builds the tools in catalog order: natives, then the locked tools of the servers that can start.

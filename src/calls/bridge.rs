@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::outcome::Outcome;
-use super::{CallContext, Era, rounds};
+use super::{CallContext, Era, rounds, vetted};
 use crate::catalog::CATALOG;
 use crate::child::task::{self, Status, Told};
 use crate::child::{ChildCall, ChildError, ChildReply, Method, Taker};
@@ -54,7 +54,10 @@ pub(super) async fn made(ctx: &CallContext, server: u16, call: &ChildCall, made:
     let id = CATALOG.servers.get(usize::from(server)).map_or("", |spec| spec.id);
     let declares = ctx.client.as_ref().is_some_and(|client| client.takes_tasks());
     match (ctx.era, told.is_modern) {
-        (Era::Modern, true) if declares => return Ok(Outcome::Result(task::outward(id, made, task::ID))),
+        (Era::Modern, true) if declares => {
+            let made = vetted::fit_for(ctx, made).map(|made| Outcome::Result(task::outward(id, made, task::ID)));
+            return Ok(made.unwrap_or_else(|refusal| refusal));
+        }
         (Era::Handshake, false) if call.taker == Taker::Handshake => {
             ctx.app.tasks.add(task::exposed(id, &told.id));
             let made = task::outward(id, made, task::MADE);

@@ -1,4 +1,7 @@
-//! What stands between a call and its child, apart from the permission: consent, rate limit, cooldown.
+//! What stands between a call and its child, apart from the permission: rate limit, cooldown, consent.
+//!
+//! Nobody is asked about a call that would be refused all the same, so the limits are looked at first. What the gates hand
+//! out is taken when all of them are open: a person may need minutes, and meanwhile nobody waits for a token that is not used.
 
 use super::approval::{self, Call, Consent, Proposal};
 use super::cooldown::Cooldowns;
@@ -31,21 +34,35 @@ impl<'a> Gates<'_, 'a> {
     /// # Errors
     /// The answer of the gate that is closed.
     pub(super) async fn pass(&self, bound: Bound<'_>, opened: &mut Opened<'a>) -> Result<(), Outcome> {
-        let refused = |by: By| self.audited.refused(by, bound.arguments.map(str::as_bytes));
         let asking = Asking { ctx: self.ctx, token: self.token, call: call(self.ctx, bound, self.reason) };
-        let consent = match bound.needs_approval {
-            true => Some(asking.consent(opened).await.inspect_err(|_| refused(By::Approval))?),
-            false => None,
-        };
-        let app = &self.ctx.app;
-        let permit =
-            app.rate_limits.take(bound.server, self.original, self.caller).inspect_err(|_| refused(By::RateLimit))?;
-        self.cooldowns.check(bound.what, bound.arguments).inspect_err(|_| refused(By::Cooldown))?;
+        let mut consent = None;
+        if bound.needs_approval {
+            let refused = |_: &Outcome| self.refused(By::Approval, bound);
+            let heard = asking.heard(opened).await.inspect_err(refused)?;
+            let limits = &self.ctx.app.rate_limits;
+            limits
+                .look(bound.server, self.original, self.caller)
+                .inspect_err(|_| self.refused(By::RateLimit, bound))?;
+            self.rested(bound)?;
+            consent = Some(asking.consent(heard).await.inspect_err(refused)?);
+        }
+        let limits = &self.ctx.app.rate_limits;
+        let permit = limits.take(bound.server, self.original, self.caller);
+        let permit = permit.inspect_err(|_| self.refused(By::RateLimit, bound))?;
+        self.rested(bound)?;
         permit.spend();
         if let Some(consent) = consent {
             consent.spend(&asking.call).await;
         }
         Ok(())
+    }
+
+    fn rested(&self, bound: Bound<'_>) -> Result<(), Outcome> {
+        self.cooldowns.check(bound.what, bound.arguments).inspect_err(|_| self.refused(By::Cooldown, bound))
+    }
+
+    fn refused(&self, by: By, bound: Bound<'_>) {
+        self.audited.refused(by, bound.arguments.map(str::as_bytes));
     }
 }
 
@@ -64,16 +81,18 @@ pub(super) async fn pass_native(
         Era::Handshake => Opened::default(),
     };
     let asking = Asking { ctx, token, call: call(ctx, bound, None) };
-    asking.consent(&mut opened).await?.spend(&asking.call).await;
+    let heard = asking.heard(&mut opened).await?;
+    asking.consent(heard).await?.spend(&asking.call).await;
     Ok(())
 }
 
-fn call<'c>(ctx: &CallContext, bound: Bound<'c>, reason: Option<&'c str>) -> Call<'c> {
+fn call<'c>(ctx: &'c CallContext, bound: Bound<'c>, reason: Option<&'c str>) -> Call<'c> {
     let proposal = Proposal {
         tool: bound.what,
         server: CATALOG.servers.get(usize::from(bound.server)).map_or("", |server| server.id),
         arguments: bound.arguments,
         role: ctx.app.settings.role.map(|role| role.name),
+        client: ctx.session.as_ref().and_then(|session| session.client_name()),
         reason,
     };
     Call { bound, caller: ctx.session.as_ref().map(|session| session.id()), proposal }
@@ -86,37 +105,59 @@ struct Asking<'c, 'a> {
     call: Call<'c>,
 }
 
+/// What a request brings of consent.
+enum Heard<'a> {
+    /// The word of a person, to this call or to the round before it.
+    Consent(Consent<'a>),
+    /// The person has closed the question that came with the round before.
+    Closed,
+    Nothing,
+}
+
 impl<'a> Asking<'_, 'a> {
+    /// What came with the request. An answer of a person counts, whatever becomes of the call.
+    ///
+    /// # Errors
+    /// The answer to a call that they do not want.
+    async fn heard(&self, opened: &mut Opened<'a>) -> Result<Heard<'a>, Outcome> {
+        let approvals = &self.ctx.app.approvals;
+        if let Some(approval) = opened.approval.take() {
+            return Ok(Heard::Consent(approvals.carried(approval)));
+        }
+        let Some(asked) = opened.asked.take() else { return Ok(Heard::Nothing) };
+        let (said, others) = approvals.answered(&self.call, asked, opened.others.as_deref());
+        opened.others = others.or_else(|| Some("{}".to_owned()));
+        Ok(said?.map_or(Heard::Closed, Heard::Consent))
+    }
+
     /// The consent of a person. To get it may take minutes; nobody waits once the client has given up.
-    async fn consent(&self, opened: &mut Opened<'a>) -> Result<Consent<'a>, Outcome> {
+    ///
+    /// # Errors
+    /// The answer to a call that has none.
+    async fn consent(&self, heard: Heard<'a>) -> Result<Consent<'a>, Outcome> {
         tokio::select! {
             biased;
             () = self.ctx.cancelled.cancelled() => Err(Outcome::error_text("the call was given up")),
-            consent = self.consented(opened) => consent,
+            consent = self.asked(heard) => consent,
         }
     }
 
-    async fn consented(&self, opened: &mut Opened<'a>) -> Result<Consent<'a>, Outcome> {
+    async fn asked(&self, heard: Heard<'a>) -> Result<Consent<'a>, Outcome> {
         let (app, call) = (&self.ctx.app, &self.call);
-        if let Some(approval) = opened.approval.take() {
-            return Ok(app.approvals.carried(approval));
-        }
-        let mut is_asked = false;
-        if let Some(asked) = opened.asked.take() {
-            let (said, others) = app.approvals.answered(call, asked, opened.others.as_deref()).await;
-            opened.others = others.or_else(|| Some("{}".to_owned()));
-            if let Some(consent) = said? {
-                return Ok(consent);
-            }
-            is_asked = true;
-        }
+        let is_closed = match heard {
+            Heard::Consent(consent) => return Ok(consent),
+            Heard::Closed => true,
+            Heard::Nothing => false,
+        };
         if let Some(consent) = app.approvals.standing(call, self.token).await? {
             return Ok(consent);
         }
         let by_request = self.ctx.era == Era::Handshake;
         // Who has just closed the question is not asked it again at once.
-        let client = self.ctx.client.as_deref().filter(|_| !is_asked);
-        if let Some((client, question)) = client.and_then(|it| Some((it, approval::question(it, by_request, call)?))) {
+        let client = self.ctx.client.as_deref();
+        let asked = client.and_then(|it| Some((it, approval::question(it, by_request, call)?)));
+        let has_person = asked.is_some();
+        if let Some((client, question)) = asked.filter(|_| !is_closed) {
             match self.ctx.era {
                 Era::Handshake => {
                     if let Some(consent) = app.approvals.ask_client(client, question, call).await? {
@@ -129,6 +170,6 @@ impl<'a> Asking<'_, 'a> {
                 },
             }
         }
-        Err(app.approvals.request(call, self.token.is_some()).await)
+        Err(app.approvals.request(call, self.token.is_some(), has_person).await)
     }
 }

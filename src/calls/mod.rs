@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! route ─ native  → native::call
-//!       ─ proxied → permission? → approval? → rate limit? → cooldown? → child → outcome
+//!       ─ proxied → permission? → rate limit? → cooldown? → approval? → child → outcome
 //! ```
 //!
 //! The order of the gates is the security story: a call that is not permitted learns nothing more, and a proxied call
-//! reaches a child server only through [`call`]. What a gate hands out (the consent of a person, a token of a bucket) is
-//! spent when the last one is passed: a call that is refused costs nothing. What the model should act on is a result with `isError`; what the
+//! reaches a child server only through [`call`]. No person is asked about a call that is refused all the same. What a gate hands out (a token
+//! of a bucket, the consent of a person) is spent when the last one is passed: a call that is refused costs nothing. What the model should act on is a result with `isError`; what the
 //! client program did wrong is a JSON-RPC error.
 
 pub mod approval;
@@ -24,6 +24,7 @@ pub(crate) mod rounds;
 pub mod route;
 pub mod state;
 mod through;
+pub(crate) mod vetted;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -118,17 +119,19 @@ pub async fn call(ctx: &CallContext, request: CallRequest<'_>) -> Outcome {
 
 async fn answer(ctx: &CallContext, request: CallRequest<'_>) -> Result<Outcome, Outcome> {
     match find(ctx, request).await? {
-        Route::Native(NativeTool::CallTool, _) => {
+        Route::Native(NativeTool::CallTool, access) => {
             let inner = through::unwrap(request.arguments)?;
             if results::is_uri(&inner.name) {
                 let page = ctx.app.results.page(&inner.name);
                 return page.map(Page::into_outcome).ok_or_else(|| Outcome::error_text(&results::unknown(&inner.name)));
             }
-            let request = CallRequest { name: &inner.name, arguments: inner.arguments.as_deref(), ..request };
+            let token = inner.token.as_deref().or(request.token);
+            let request = CallRequest { name: &inner.name, arguments: inner.arguments.as_deref(), token, ..request };
             // The name is an argument here, so a wrong one is the model's to mend.
             match find(ctx, request).await.map_err(Outcome::for_the_model)? {
                 Route::Native(NativeTool::CallTool, _) => Err(Outcome::error_text("call_tool cannot call itself")),
-                route => dispatch(ctx, request, route).await.map_err(Outcome::for_the_model),
+                // What a person wants to be asked about on this way is asked about, whatever it leads to.
+                route => dispatch(ctx, request, route.at_least(access)).await.map_err(Outcome::for_the_model),
             }
         }
         route => dispatch(ctx, request, route).await,

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use evokore_catalog::members::Members;
-use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::{sleep, timeout};
 
 use super::outcome::Outcome;
 use super::park::{self, Running, Step};
 use super::state::{Bound, Number};
+use super::vetted::{Unfit, vetted};
 use super::{CallContext, Era, bridge};
 use crate::child::{ChildCall, ChildError, ChildReply, Client, Method, Question, Taker, Topic};
 use crate::log;
@@ -27,9 +27,6 @@ pub(super) const MAX_REQUESTS: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Before a call is made again that needs time, and not an answer.
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// Code of MissingRequiredClientCapability (2026-07-28, basic § Error Codes).
-const MISSING_CAPABILITY: i64 = -32021;
 
 /// Calls as often as it takes, or goes on with the call that is `resumed`. `bound` is what the state belongs to that a
 /// client of 2026-07-28 is told.
@@ -77,10 +74,12 @@ pub(crate) async fn call(
         let answers = match (ctx.era, &ctx.client) {
             (_, None) => Err("there is nobody to give it".to_owned()),
             (Era::Modern, Some(client)) => {
-                if let Some(missing) = undeclared(&**client, &needs) {
-                    return Ok(missing);
-                }
-                match ctx.app.states.seal(bound, &needs) {
+                let sealed = match vetted(&**client, &needs) {
+                    Ok(needs) => ctx.app.states.seal(bound, needs.as_bytes()),
+                    Err(Unfit::Undeclared(refusal)) => return Ok(refusal),
+                    Err(Unfit::Malformed(why)) => Err(why),
+                };
+                match sealed {
                     Ok(needs) => return Ok(Outcome::Result(needs.into())),
                     Err(why) => Err(why),
                 }
@@ -140,17 +139,6 @@ async fn answer_or_park(
     }
 }
 
-/// The refusal of a request whose client does not offer what the result `needs` asks for.
-fn undeclared(client: &dyn Client, needs: &[u8]) -> Option<Outcome> {
-    let capabilities = client.capabilities();
-    let needs = Members::parse(std::str::from_utf8(needs).ok()?).ok()?;
-    let requests = Members::parse(needs.last("inputRequests")?.get()).ok()?;
-    let lacking = requests.0.iter().find_map(|(_, request)| capabilities.lacks(&question(request).ok()?))?;
-    let message = "the server asks for what the client does not offer in this request";
-    let error = json!({"code": MISSING_CAPABILITY, "message": message, "data": {"requiredCapabilities": lacking}});
-    Some(Outcome::RawError(error.to_string().into()))
-}
-
 /// The answer to a request that comes to nothing.
 fn stuck(method: Method, why: &str) -> Outcome {
     match method {
@@ -201,13 +189,13 @@ pub(super) async fn responses(client: &dyn Client, requests: &Members<'_>) -> Re
 }
 
 /// Reads one of `inputRequests`.
-fn question(request: &RawValue) -> Result<Question, String> {
+pub(super) fn question(request: &RawValue) -> Result<Question, String> {
     let members = Members::parse(request.get()).map_err(|_| "a request is no object".to_owned())?;
     let method: Option<String> = members.last("method").and_then(|method| serde_json::from_str(method.get()).ok());
     let topic =
         method.as_deref().and_then(Topic::of).ok_or_else(|| format!("{method:?} is nothing to ask a client"))?;
     let params = members.last("params").map(|params| Bytes::copy_from_slice(params.get().as_bytes()));
-    Ok(Question { topic, params })
+    Ok(Question::new(topic, params))
 }
 
 /// Asks the client one thing.

@@ -33,6 +33,17 @@ pub enum Route {
     },
 }
 
+impl Route {
+    /// The same with no more than `least` allowed.
+    #[must_use]
+    pub(super) fn at_least(mut self, least: Access) -> Route {
+        match &mut self {
+            Route::Native(_, access) | Route::Proxied { access, .. } => *access = least.max(*access),
+        }
+        self
+    }
+}
+
 /// Finds who answers `name`. A name in the territory of a server that still boots waits for that server, so a client
 /// that knows the name from last time need not wait for the list.
 ///
@@ -66,6 +77,7 @@ pub async fn route(app: &App, name: &str) -> Result<Route, Outcome> {
     Err(unknown(app, name))
 }
 
+/// The tool called `name`, if there is one that the role may know of.
 fn lookup(app: &App, merged: &Merged, name: &str) -> Option<Result<Route, Outcome>> {
     let settings = &app.settings;
     let Some(tool) = merged.find(name) else {
@@ -75,8 +87,9 @@ fn lookup(app: &App, merged: &Merged, name: &str) -> Option<Result<Route, Outcom
             "server `{id}` has no tool `{original}` any more, which it had when it was locked; discover_tools finds what it has"
         ))));
     };
+    // A denied tool is as if it were not there, so that its refusal is that of any name, whatever its server does.
     if settings.access(tool.accesses()) == Access::Deny {
-        return Some(Err(unknown(app, name)));
+        return None;
     }
     let access = projection::access(settings, tool);
     if access == Access::Deny {
@@ -130,4 +143,26 @@ pub fn unknown(app: &App, name: &str) -> Outcome {
         Some(near) => format!("unknown tool `{shown}`; did you mean `{near}`? discover_tools searches all tools"),
         None => format!("unknown tool `{shown}`; discover_tools searches all tools"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_to_a_tool_does_not_loosen_what_may_be_done_with_it() {
+        for (own, least, expected) in [
+            (Access::Allow, Access::Allow, Access::Allow),
+            (Access::Allow, Access::RequireApproval, Access::RequireApproval),
+            (Access::RequireApproval, Access::Allow, Access::RequireApproval),
+        ] {
+            let native = Route::Native(NativeTool::SearchSkills, own).at_least(least);
+            assert_eq!(native, Route::Native(NativeTool::SearchSkills, expected));
+            let proxied = |access| {
+                let original = "t".to_owned();
+                Route::Proxied { server: 0, original, access, repeatable: false, needs_task: false }
+            };
+            assert_eq!(proxied(own).at_least(least), proxied(expected));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! client is not trusted with it.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use evokore_catalog::canonical::hex;
@@ -21,6 +21,8 @@ use super::outcome::Outcome;
 const LIFETIME: Duration = Duration::from_secs(600);
 /// Approved calls that wait for their next round; beyond it the oldest needs a new approval.
 const MAX_APPROVED: usize = 64;
+/// Questions to persons that wait for their answers; beyond it the next one is not asked.
+const MAX_ASKED: usize = 64;
 /// Characters of the seal.
 const SEAL: usize = 64;
 /// Characters between the seal and the child's state: when it ends, its number, its kind.
@@ -90,6 +92,8 @@ pub struct Opened<'a> {
 pub struct Approval<'a> {
     states: &'a States,
     number: Option<Number>,
+    /// Where it is the answer to a question: how long that waits for it.
+    asked_until: Option<Instant>,
 }
 
 impl Approval<'_> {
@@ -101,8 +105,11 @@ impl Approval<'_> {
 
 impl Drop for Approval<'_> {
     fn drop(&mut self) {
-        if let Some(number) = self.number.take() {
-            self.states.approve(number);
+        match (self.number.take(), self.asked_until) {
+            (None, _) => {}
+            (Some(number), None) => self.states.approve(number),
+            // It had its place before.
+            (Some(number), Some(until)) => self.states.asked().push((number, until)),
         }
     }
 }
@@ -114,11 +121,13 @@ pub struct States {
     born: Instant,
     /// The numbers of the states of approved calls, each good once.
     approved: Mutex<VecDeque<Number>>,
+    /// The numbers of the questions to persons, each answered once, and until when they wait.
+    asked: Mutex<Vec<(Number, Instant)>>,
 }
 
 impl Default for States {
     fn default() -> States {
-        States { key: OnceLock::new(), born: Instant::now(), approved: Mutex::default() }
+        States { key: OnceLock::new(), born: Instant::now(), approved: Mutex::default(), asked: Mutex::default() }
     }
 }
 
@@ -146,10 +155,17 @@ impl States {
     /// `result`, an `input_required` result that asks for approval, with a state that the answer has to come with.
     ///
     /// # Errors
-    /// The system gives no random numbers.
+    /// The system gives no random numbers, or as many questions as may be are open.
     pub(super) fn seal_question(&self, bound: Bound<'_>, result: &str) -> Result<String, String> {
         let (number, sealed) = self.sealed(bound, Kind::Asked, approval::LIFETIME, "")?;
-        self.approve(number);
+        let now = Instant::now();
+        let mut asked = self.asked();
+        asked.retain(|(_, until)| *until > now);
+        if asked.len() >= MAX_ASKED {
+            return Err(format!("{MAX_ASKED} questions wait for their answers already"));
+        }
+        asked.push((number, now + approval::LIFETIME));
+        drop(asked);
         let open = result.strip_suffix('}').unwrap_or(result);
         Ok(format!(r#"{open},"requestState":"{sealed}"}}"#))
     }
@@ -212,7 +228,7 @@ impl States {
         Ok(match kind {
             Kind::Child => Opened { others, ..Opened::default() },
             Kind::Approved => Opened { approval: self.take(number), others, ..Opened::default() },
-            Kind::Asked => Opened { asked: self.take(number), others, ..Opened::default() },
+            Kind::Asked => Opened { asked: self.take_asked(&number), others, ..Opened::default() },
             Kind::Parked => Opened { parked: Some(number), others, ..Opened::default() },
         })
     }
@@ -231,7 +247,19 @@ impl States {
         let mut approved = self.approved.lock().unwrap_or_else(PoisonError::into_inner);
         let at = approved.iter().position(|known| *known == number)?;
         approved.remove(at);
-        Some(Approval { states: self, number: Some(number) })
+        Some(Approval { states: self, number: Some(number), asked_until: None })
+    }
+
+    /// The same for the answer to a question.
+    fn take_asked(&self, number: &Number) -> Option<Approval<'_>> {
+        let mut asked = self.asked();
+        let at = asked.iter().position(|(known, _)| known == number)?;
+        let (number, until) = asked.swap_remove(at);
+        Some(Approval { states: self, number: Some(number), asked_until: Some(until) })
+    }
+
+    fn asked(&self) -> MutexGuard<'_, Vec<(Number, Instant)>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn mac(&self, bound: Bound<'_>, sealed: &str) -> Result<Hmac<Sha256>, String> {
@@ -334,8 +362,13 @@ mod tests {
         let asked = |bound| states.open(bound, Some(&others(&state))).map(|opened| opened.asked);
         assert!(asked(Bound { arguments: None, ..BOUND }).is_err(), "for this call alone");
         drop(asked(BOUND).unwrap().unwrap());
+        for _ in 1..MAX_ASKED {
+            states.seal_question(BOUND, "{}").unwrap();
+        }
+        assert!(states.seal_question(BOUND, "{}").unwrap_err().contains("64 questions"), "the next one is not asked");
         asked(BOUND).unwrap().unwrap().spend();
         assert!(asked(BOUND).unwrap().is_none());
+        states.seal_question(BOUND, "{}").unwrap();
     }
 
     #[tokio::test]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::approval::TOKEN_KEY;
 use super::outcome::Outcome;
 use evokore_catalog::members::Members;
 
@@ -13,6 +14,8 @@ use evokore_catalog::members::Members;
 pub(super) struct Inner {
     pub(super) name: String,
     pub(super) arguments: Option<Box<RawValue>>,
+    /// The approval token that stands beside `arguments`; one among them stays there.
+    pub(super) token: Option<String>,
 }
 
 /// Reads `{"name": …, "arguments": {…}}`, and the flattened form `{"name": …, …}` that weaker models write. In the
@@ -29,6 +32,12 @@ pub(super) fn unwrap(arguments: Option<&RawValue>) -> Result<Inner, Outcome> {
 fn inner(arguments: Option<&RawValue>) -> Option<Inner> {
     let mut members = Members::parse(arguments?.get()).ok()?;
     let name: String = serde_json::from_str(members.take("name")?.get()).ok()?;
+    let mut token = None;
+    if members.get("arguments").is_some() && members.0.iter().all(|(key, _)| key == "arguments" || key == TOKEN_KEY) {
+        while let Some(given) = members.take(TOKEN_KEY) {
+            token = token.or_else(|| serde_json::from_str(given.get()).ok());
+        }
+    }
     let nested = members.get("arguments").filter(|_| members.0.len() == 1);
     let arguments = match nested.map(RawValue::get) {
         None => Some(RawValue::from_string(members.to_json()).ok()?),
@@ -40,7 +49,7 @@ fn inner(arguments: Option<&RawValue>) -> Option<Inner> {
             Some(RawValue::from_string(text.into_owned()).ok()?)
         }
     };
-    Some(Inner { name, arguments })
+    Some(Inner { name, arguments, token })
 }
 
 /// The arguments of a native tool as an object; absent and `null` are empty.
@@ -74,6 +83,10 @@ mod tests {
         ] {
             assert_eq!(unwrapped(text), Some(("t".into(), arguments.map(Into::into))), "{text}");
         }
+        let raw: Box<RawValue> =
+            serde_json::from_str(r#"{"name":"t","_evokore_approval_token":"ab","arguments":{"a":1}}"#).unwrap();
+        let beside = unwrap(Some(&raw)).unwrap();
+        assert_eq!((beside.token.as_deref(), beside.arguments.unwrap().get()), (Some("ab"), r#"{"a":1}"#));
         for text in [r#"{"arguments":{}}"#, r#"{"name":5}"#, r#"{"name":"t","arguments":[1]}"#, "[]", "7"] {
             assert_eq!(unwrapped(text), None, "{text}");
         }

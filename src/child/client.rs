@@ -67,8 +67,26 @@ impl Topic {
 pub struct Question {
     /// What it asks for.
     pub topic: Topic,
-    /// The `params` member as it came.
+    /// The `params` member as it came; in that of an elicitation, which is looked into, each member stands once.
     pub params: Option<Bytes>,
+}
+
+impl Question {
+    /// A request of a server.
+    pub fn new(topic: Topic, params: Option<Bytes>) -> Question {
+        // Readers differ on which one of twins counts.
+        let once = |params: &Bytes| {
+            let members = Members::parse(std::str::from_utf8(params).ok()?).ok()?;
+            let all = members.0.len();
+            let members = members.unique();
+            (members.0.len() < all).then(|| Bytes::from(members.to_json()))
+        };
+        let params = params.map(|params| match topic {
+            Topic::Elicitation => once(&params).unwrap_or(params),
+            _ => params,
+        });
+        Question { topic, params }
+    }
 }
 
 /// The answer to come; `None`: this client is not there any more, and another may be asked. Dropped before, the client is

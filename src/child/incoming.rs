@@ -131,7 +131,7 @@ fn dispatch(shared: &Arc<Shared>, message: Message, about: Option<u64>) {
         }
         Message::Request { id, .. } if id.len() > MAX_FOREIGN_ID => shared.stats.stray(),
         Message::Request { id, method, params } => match Topic::of(&method) {
-            Some(topic) => questions::ask(shared, id, Question { topic, params }, about),
+            Some(topic) => questions::ask(shared, id, Question::new(topic, params), about),
             None if method == "ping" => questions::answer(shared, &id, &ChildReply::Result(Bytes::from_static(b"{}"))),
             None => questions::answer(shared, &id, &missing(&method)),
         },

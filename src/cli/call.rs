@@ -3,7 +3,6 @@
 use std::io::Read as _;
 
 use evokore_catalog::name;
-use evokore_catalog::permission::Access::{self, RequireApproval};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -15,7 +14,6 @@ use crate::calls::outcome::Outcome;
 use crate::calls::{self, CallContext, CallRequest};
 use crate::catalog::{CATALOG, NativeTool, TOOL_BY_NAME};
 use crate::error::{Exit, Failure};
-use crate::listing::projection;
 
 /// Most bytes of arguments.
 const MAX_ARGUMENTS: u64 = 64 << 20;
@@ -43,7 +41,7 @@ pub(crate) fn run(arguments: &CallArguments, out: Output) -> Result<Exit, Failur
         Outcome::Result(bytes) => {
             let result = parse(&bytes)?;
             let failed = result.get("isError") == Some(&Value::Bool(true));
-            let gated = failed && access(&live, &arguments.tool) == Some(RequireApproval);
+            let gated = live.app.approvals.wanting() > 0;
             if arguments.json {
                 out.json(&result)?;
             } else if !gated {
@@ -127,12 +125,6 @@ fn parse(bytes: &[u8]) -> Result<Value, Failure> {
 }
 
 /// The texts of a result; what is no text is named by its kind.
-/// What the policy and the lock leave of the tool that has been called.
-fn access(live: &Live, name: &str) -> Option<Access> {
-    let merged = live.app.merged();
-    merged.find(name).map(|tool| projection::access(&live.app.settings, tool))
-}
-
 fn texts(result: &Value) -> String {
     let mut text = String::new();
     for block in result.get("content").and_then(Value::as_array).into_iter().flatten() {

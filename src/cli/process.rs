@@ -30,8 +30,16 @@ pub(crate) fn settings(profile: Option<&str>) -> Result<Settings, Failure> {
     if let Some(profile) = profile {
         super::profile::check(&CATALOG, profile)?;
     }
-    let (settings, warnings) = Settings::resolve(&CATALOG, &super::profile::lookup(profile))
-        .map_err(|error| Failure::usage(error.to_string()))?;
+    resolved(&super::profile::lookup(profile))
+}
+
+/// Resolves the settings from an environment; warnings go to stderr.
+///
+/// # Errors
+/// A variable means nothing.
+pub(crate) fn resolved(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Settings, Failure> {
+    let (settings, warnings) =
+        Settings::resolve(&CATALOG, lookup).map_err(|error| Failure::usage(error.to_string()))?;
     warnings.iter().for_each(|warning| log::warn(warning));
     Ok(settings)
 }

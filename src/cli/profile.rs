@@ -21,10 +21,14 @@ pub(crate) fn check(catalog: &Catalog, name: &str) -> Result<(), Failure> {
 
 /// The environment with `profile` in it, if one is given.
 pub(crate) fn lookup(profile: Option<&str>) -> impl Fn(&str) -> Option<String> {
-    let profile = profile.map(str::to_owned);
-    move |name| match &profile {
-        Some(profile) if name == env_vars::DISCOVERY_PROFILE => Some(profile.clone()),
-        _ => env_vars::lookup(name),
+    with(profile.map(|profile| (env_vars::DISCOVERY_PROFILE, profile.to_owned())).into_iter().collect())
+}
+
+/// The environment with `values` in place of its own.
+pub(crate) fn with(values: Vec<(&'static str, String)>) -> impl Fn(&str) -> Option<String> {
+    move |name| match values.iter().find(|(known, _)| *known == name) {
+        Some((_, value)) => Some(value.clone()),
+        None => env_vars::lookup(name),
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) fn failure(error: &clap::Error) -> Failure {
     let usage = get(ContextKind::Usage);
     let usage = usage.trim_start_matches("Usage: ").trim();
     let hint = match suggested {
+        Some(suggested) if !known.is_empty() => format!("did you mean `{suggested}`? Known: {known}"),
         Some(suggested) => format!("did you mean `{suggested}`?"),
         None if !known.is_empty() => format!("known: {known}"),
         None if !reason.is_empty() => reason,

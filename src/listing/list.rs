@@ -34,10 +34,10 @@ pub fn list(settings: &Settings, merged: &Merged, request: ListRequest<'_>) -> V
     if request.cursor.is_some() || settings.paginate {
         let offset = request.cursor.and_then(|cursor| parse_cursor(cursor, request.epoch)).unwrap_or(0);
         let mut page = tools.skip(offset);
-        page.by_ref().take(settings.page_size).for_each(|tool| body.push(tool));
+        page.by_ref().take(settings.page_size).for_each(|tool| body.push(settings, tool));
         next = page.next().map(|_| format!("{}.{}", offset + settings.page_size, request.epoch));
     } else {
-        tools.for_each(|tool| body.push(tool));
+        tools.for_each(|tool| body.push(settings, tool));
     }
     body.finish(next, request.tail)
 }
@@ -62,7 +62,15 @@ impl Body {
         Body { mode, segments: vec![Bytes::from_static(b"{\"tools\":[")], run: None, empty: true }
     }
 
-    fn push(&mut self, tool: ToolRef<'_>) {
+    fn push(&mut self, settings: &Settings, tool: ToolRef<'_>) {
+        // A placeholder takes any argument.
+        if self.mode == SchemaMode::Full
+            && let Some(advertised) = projection::advertised(settings, tool)
+        {
+            self.flush();
+            self.comma();
+            return self.segments.push(advertised.full.clone());
+        }
         match tool {
             ToolRef::Compiled(_, entry) => self.push_compiled(entry),
             ToolRef::Live(_, _, tool) => {

@@ -9,7 +9,7 @@ use std::collections::btree_map::Entry;
 use evokore_catalog::documents;
 use evokore_catalog::lock::drift::Drift;
 use evokore_catalog::name;
-use evokore_catalog::permission::Accesses;
+use evokore_catalog::permission::{Access, Accesses};
 use evokore_catalog::render::{self, Definition};
 use evokore_catalog::search::{Document, Segment, write_segment};
 use evokore_catalog::tool::Annotations;
@@ -17,10 +17,12 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::drift::Judgement;
-use super::merged::{LiveServer, LiveTool, needs_task};
+use super::merged::{Advertised, LiveServer, LiveTool, ToolRef, needs_task};
+use super::projection;
 use crate::catalog::{CATALOG, TOOL_BY_NAME};
 use crate::child::{ChildTool, SkippedTool, Taken};
 use crate::log;
+use crate::settings::Settings;
 use evokore_catalog::members::Members;
 
 /// Renders the list of server `server`, which has been judged; the second part is what could not be used as it came,
@@ -46,6 +48,15 @@ pub fn render(server: u16, tools: &[ChildTool], judgement: Judgement) -> (LiveSe
     }
     let (tools, documents): (Vec<LiveTool>, Vec<Document>) = by_name.into_values().unzip();
     (LiveServer { tools, index: segment(id, &documents), report: judgement.report }, taken)
+}
+
+/// Renders the tools of `live`, server `server`, that need approval, with the argument for a token.
+pub fn advertise(settings: &Settings, server: u16, live: &mut LiveServer) {
+    for (index, tool) in live.tools.iter_mut().enumerate() {
+        if projection::access(settings, ToolRef::Live(server, index, tool)) == Access::RequireApproval {
+            tool.advertised = Advertised::of(&tool.full, &tool.described);
+        }
+    }
 }
 
 /// The search segment over `documents`; an empty one when it cannot be made.
@@ -85,6 +96,7 @@ fn render_tool(id: &str, tool: &ChildTool, drift: Drift, is_dangerous: bool) -> 
         drift,
         is_dangerous,
         needs_task: needs_task(full.as_bytes()),
+        advertised: None,
         described: full.clone().into(),
         full: full.into(),
         deferred: deferred.into(),

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use bytes::Bytes;
+use evokore_catalog::advertise::advertised;
 use evokore_catalog::lock::drift::Drift;
 use evokore_catalog::members::Members;
 use evokore_catalog::permission::Accesses;
@@ -50,7 +51,30 @@ pub struct LiveTool {
     pub described: Bytes,
     /// See [`needs_task`].
     pub needs_task: bool,
+    /// How it is listed and described where it needs approval.
+    pub advertised: Option<Advertised>,
 }
+
+/// A tool with the argument for an approval token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Advertised {
+    /// Rendered for schema mode `full`.
+    pub full: Bytes,
+    /// Complete definition for `describe_tool`.
+    pub described: Bytes,
+}
+
+impl Advertised {
+    /// The tool with these renderings, unless its schema cannot have the argument.
+    pub fn of(full: &[u8], described: &[u8]) -> Option<Advertised> {
+        let with = |json: &[u8]| advertised(std::str::from_utf8(json).ok()?).map(Bytes::from);
+        Some(Advertised { full: with(full)?, described: with(described)? })
+    }
+}
+
+/// Those of compiled tools, made when they are first needed: most roles need none.
+static COMPILED: LazyLock<Box<[OnceLock<Option<Advertised>>]>> =
+    LazyLock::new(|| CATALOG.tools.iter().map(|_| OnceLock::new()).collect());
 
 /// Whether a definition says that the tool can only be called as a task (2025-11-25, `execution.taskSupport`).
 pub fn needs_task(definition: &[u8]) -> bool {
@@ -131,6 +155,18 @@ impl<'a> ToolRef<'a> {
         match self {
             ToolRef::Compiled(_, entry) => entry.json.map(|json| json.described.as_bytes()),
             ToolRef::Live(_, _, tool) => Some(&tool.described),
+        }
+    }
+
+    /// The tool with the argument for an approval token, where it can have that.
+    pub fn advertised(self) -> Option<&'a Advertised> {
+        match self {
+            ToolRef::Live(_, _, tool) => tool.advertised.as_ref(),
+            ToolRef::Compiled(index, entry) => {
+                let json = entry.json?;
+                let made = || Advertised::of(json.full.of(CATALOG.full_blob), json.described.as_bytes());
+                COMPILED.get(index)?.get_or_init(made).as_ref()
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use evokore_catalog::lock::drift::Drift;
 use evokore_catalog::permission::Access;
 use evokore_catalog::project;
 
-use super::merged::{Merged, ToolRef};
+use super::merged::{Advertised, Merged, ToolRef};
 use crate::settings::{DiscoveryMode, Settings};
 
 /// What a session's list holds besides what its profile shows.
@@ -43,6 +43,16 @@ pub fn is_permitted(settings: &Settings, tool: ToolRef<'_>) -> bool {
 /// tool that is not what was looked at.
 pub fn access(settings: &Settings, tool: ToolRef<'_>) -> Access {
     settings.access(tool.accesses()).max(guarded(settings, tool))
+}
+
+/// `tool` with the argument for an approval token, if it needs approval: no other tool is a byte longer for it.
+pub fn advertised<'a>(settings: &Settings, tool: ToolRef<'a>) -> Option<&'a Advertised> {
+    (access(settings, tool) == Access::RequireApproval).then(|| tool.advertised()).flatten()
+}
+
+/// The complete definition of `tool` as it is told.
+pub fn described<'a>(settings: &Settings, tool: ToolRef<'a>) -> Option<&'a [u8]> {
+    advertised(settings, tool).map(|advertised| &*advertised.described).or_else(|| tool.described())
 }
 
 /// The most that anybody may do with `tool`, since it is or is not what was looked at.

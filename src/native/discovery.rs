@@ -6,13 +6,15 @@ use serde_json::{Map, Value};
 
 use super::{NativeResult, arguments};
 use crate::calls::CallContext;
+use crate::catalog::CATALOG;
 use crate::child::{ChildStatus, Status};
 use crate::discovery::{self, Answer, EXACT};
 use crate::listing::merged::ToolRef;
 use crate::listing::projection::{self, Revealed};
 use crate::session::When;
-use crate::settings::DiscoveryMode;
+use crate::settings::{DiscoveryMode, Settings};
 use evokore_catalog::answers::{self, DEFAULT_LIMIT};
+use evokore_catalog::permission::ApprovalMode;
 use evokore_catalog::profile::Activation;
 
 /// Most tools that one `describe_tool` call describes.
@@ -65,7 +67,7 @@ pub(super) fn discover_tools(arguments: &Map<String, Value>, ctx: &CallContext) 
             score: (f64::from((found.score / best).min(1.0)) * 100.0).round() / 100.0,
             description: found.tool.description(),
             listed: projection::is_visible(settings, found.tool, &revealed),
-            input_schema: schemas.then(|| input_schema(found.tool)).flatten(),
+            input_schema: schemas.then(|| input_schema(&ctx.app.settings, found.tool)).flatten(),
         })
         .collect();
     let structured = Discovered {
@@ -128,13 +130,15 @@ fn as_text(answer: &Discovered<'_>) -> String {
     text
 }
 
-fn input_schema(tool: ToolRef<'_>) -> Option<Box<RawValue>> {
+fn input_schema(settings: &Settings, tool: ToolRef<'_>) -> Option<Box<RawValue>> {
     #[derive(serde::Deserialize)]
     struct Definition {
         #[serde(rename = "inputSchema")]
         input_schema: Box<RawValue>,
     }
-    serde_json::from_slice::<Definition>(tool.described()?).ok().map(|definition| definition.input_schema)
+    serde_json::from_slice::<Definition>(projection::described(settings, tool)?)
+        .ok()
+        .map(|definition| definition.input_schema)
 }
 
 pub(super) fn describe_tool(arguments: &Map<String, Value>, ctx: &CallContext) -> Result<NativeResult, NativeResult> {
@@ -153,7 +157,10 @@ pub(super) fn describe_tool(arguments: &Map<String, Value>, ctx: &CallContext) -
     let (mut definitions, mut unknown) = (Vec::new(), Vec::new());
     for name in names {
         let tool = merged.find(name).filter(|tool| projection::is_permitted(&ctx.app.settings, *tool));
-        match tool.and_then(ToolRef::described).and_then(|json| std::str::from_utf8(json).ok()) {
+        match tool
+            .and_then(|tool| projection::described(&ctx.app.settings, tool))
+            .and_then(|json| std::str::from_utf8(json).ok())
+        {
             Some(definition) => definitions.push(definition),
             None => unknown.push(name),
         }
@@ -179,8 +186,12 @@ pub(super) fn proxy_server_status(
         #[serde(rename = "totalServers")]
         total: usize,
         servers: Vec<ChildStatus>,
+        /// What lets calls be made that need approval, where that is less than a person's word.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        approvals: Option<&'static str>,
     }
-    serde_json::to_string(&Status { total: servers.len(), servers })
+    let approvals = Some(CATALOG.policy.approvals).filter(|mode| *mode != ApprovalMode::Operator);
+    serde_json::to_string(&Status { total: servers.len(), servers, approvals: approvals.map(ApprovalMode::name) })
         .map(NativeResult::json)
         .map_err(|error| NativeResult::error(format!("the status cannot be written as JSON: {error}")))
 }

@@ -26,6 +26,8 @@ pub struct Overview {
     pub role: Option<&'static str>,
     /// Active mode.
     pub steering_mode: &'static str,
+    /// What lets calls be made that need approval: `operator` or `token`.
+    pub approvals: &'static str,
     /// Tools that can be called now, proxied ones included.
     pub tool_count: usize,
     /// Skills.
@@ -81,6 +83,7 @@ pub fn overview(app: &App) -> Overview {
         profile: settings.profile.entry.name,
         role: settings.role.map(|role| role.name),
         steering_mode: settings.steering.name,
+        approvals: CATALOG.policy.approvals.name(),
         tool_count: usable.count(),
         skill_count: app.skills.snapshot().len(),
         child_servers: app.server_status().iter().map(Child::of).collect(),

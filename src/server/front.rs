@@ -217,8 +217,12 @@ impl Front {
         match handshake::initialize(params) {
             Ok((result, client)) => {
                 self.peer.greet(client.capabilities());
-                if client.name().is_some_and(|name| lists::lists_once(&name)) {
+                let name = client.name();
+                if name.as_deref().is_some_and(lists::lists_once) {
                     self.session.list_once();
+                }
+                if let Some(name) = name {
+                    self.session.introduce(name);
                 }
                 self.protocol.set_client(client);
                 self.out.send(Frame::result(id, [result.into()])).await;

@@ -224,6 +224,9 @@ impl<'a, F: FnOnce() -> Children> Boot<'a, F> {
         if let Some(start) = self.start.take() {
             self.app.audit.begin();
             self.app.set_children(start());
+            if let Some(home) = self.app.settings.home.clone().filter(|home| crate::state::has_left(home)) {
+                tokio::task::spawn_blocking(move || crate::state::sweep_left(&home));
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use super::approvals::{blocking, masked, now};
 use super::{create_private_dir, write_atomic};
 
 /// How far a standing approval goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Scope {
     /// The same tool with the same arguments
     Arguments,
@@ -20,6 +20,14 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// The word for it on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Arguments => "arguments",
+            Scope::Tool => "tool",
+        }
+    }
+
     /// What a grant of this scope is for.
     pub fn for_the_session(self) -> &'static str {
         match self {
@@ -45,6 +53,9 @@ pub struct Record {
     pub created_at: u64,
     /// The process that has it.
     pub pid: u32,
+    /// Which numbering of processes that is of, see `numbering`.
+    #[serde(rename = "pidSpace", default, skip_serializing_if = "Option::is_none")]
+    pub pid_space: Option<String>,
 }
 
 impl Record {
@@ -57,6 +68,7 @@ impl Record {
             role: role.map(str::to_owned),
             created_at: now(),
             pid: std::process::id(),
+            pid_space: super::numbering(),
         }
     }
 }
@@ -87,6 +99,7 @@ impl Records {
         blocking(move || {
             let json = serde_json::to_vec_pretty(&record).map_err(|error| error.to_string())?;
             create_private_dir(&folder)
+                .and_then(|()| super::check_private(&folder))
                 .and_then(|()| write_atomic(&path(&folder, &record.id), &json))
                 .map_err(|error| format!("{}: {error}", folder.display()))
         })
@@ -116,7 +129,7 @@ impl Records {
 pub fn list(folder: &Path) -> std::io::Result<Vec<Record>> {
     let mut records = Vec::new();
     for (id, record) in super::read_all::<Record>(folder)? {
-        if record.id == id && super::lives(record.pid) {
+        if record.id == id && super::may_live(record.pid, record.pid_space.as_deref(), record.created_at) {
             records.push(record);
         } else {
             let _ = std::fs::remove_file(path(folder, &id));
@@ -136,6 +149,13 @@ pub fn revoke(folder: &Path, prefix: &str) -> Result<Record, String> {
     let path = path(folder, &record.id);
     std::fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(record)
+}
+
+/// Removes what processes that are gone have left in `folder`.
+pub(super) fn sweep(folder: &Path) {
+    // Removes theirs.
+    let _ = list(folder);
+    super::sweep(folder, |_| None);
 }
 
 fn path(folder: &Path, id: &str) -> PathBuf {

@@ -13,6 +13,7 @@ use evokore_catalog::members::Members;
 pub use known::Known;
 
 use crate::calls::outcome::{INVALID_PARAMS, Outcome};
+use crate::calls::vetted;
 use crate::calls::{CallContext, Era, bridge};
 use crate::catalog::CATALOG;
 use crate::child::task::{self, ID};
@@ -65,6 +66,7 @@ async fn one(ctx: &CallContext, request: Request<'_>) -> Result<Outcome, Outcome
         Ok(ChildReply::Error(error)) => Outcome::RawError(error),
         Ok(ChildReply::Result(result) | ChildReply::InputRequired(result) | ChildReply::Task(result)) => {
             let is_task = matches!(method, Method::GetTask | Method::CancelTask);
+            let result = if is_task { vetted::fit_for(ctx, result)? } else { result };
             if is_task && ctx.era == Era::Handshake {
                 ctx.app.tasks.add(asked);
             }

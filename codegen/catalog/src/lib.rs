@@ -4,6 +4,7 @@
 //! `codegen` fills these structs (leaking what it owns, since a build script is short-lived); the runtime reads them
 //! from static memory. So there are no owned twins, and what was counted and reviewed is what is served.
 
+pub mod advertise;
 pub mod answers;
 pub mod canonical;
 pub mod documents;

@@ -142,12 +142,13 @@ impl Literal for Policy {
     fn literal(&self) -> String {
         format!(
             "::evokore_catalog::permission::Policy {{ rules: {}, roles: {}, active_role: {:?}, modes: {}, \
-             active_mode: {:?} }}",
+             active_mode: {:?}, approvals: {} }}",
             self.rules.literal(),
             slice(self.roles),
             self.active_role,
             slice(self.modes),
-            self.active_mode
+            self.active_mode,
+            path("permission::ApprovalMode", self.approvals)
         )
     }
 }

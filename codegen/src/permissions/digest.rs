@@ -1,6 +1,6 @@
 //! What tells two policies apart: what they decide, not how they are written.
 
-use evokore_catalog::permission::{Policy, Rules};
+use evokore_catalog::permission::{ApprovalMode, Policy, Rules};
 
 use crate::source::hex_sha256;
 
@@ -15,6 +15,9 @@ pub fn digest(policy: &Policy) -> String {
         text.push_str(&section(&head, &mode.rules));
     }
     text.push_str(&format!("active {:?} {}\n", policy.active_role, policy.active_mode));
+    if policy.approvals != ApprovalMode::Operator {
+        text.push_str(&format!("approvals {}\n", policy.approvals.name()));
+    }
     hex_sha256(text.as_bytes())
 }
 

@@ -14,7 +14,7 @@ use crate::problem::{Problem, did_you_mean};
 use crate::source::Source;
 use crate::yaml::{Node, Places};
 pub use digest::digest;
-use evokore_catalog::permission::{Access, Policy, Role, Rule, Rules};
+use evokore_catalog::permission::{Access, ApprovalMode, Policy, Role, Rule, Rules};
 pub use modes::ModeRules;
 use selector::Fault;
 
@@ -31,6 +31,8 @@ pub struct Permissions {
     pub modes: BTreeMap<String, ModeRules>,
     /// `active_mode`.
     pub active_mode: Option<String>,
+    /// `approvals.mode`.
+    pub approvals: ApprovalMode,
 }
 
 /// One of `roles`.
@@ -44,7 +46,7 @@ pub struct RoleRules {
     pub overrides: Vec<Rule>,
 }
 
-const KEYS: &[&str] = &["rules", "roles", "active_role", "modes", "active_mode"];
+const KEYS: &[&str] = &["rules", "roles", "active_role", "modes", "active_mode", "approvals"];
 const ROLE_KEYS: &[&str] = &["description", "default_permission", "overrides"];
 const LEVELS: &[(&str, Access)] =
     &[("allow", Access::Allow), ("require_approval", Access::RequireApproval), ("deny", Access::Deny)];
@@ -65,6 +67,7 @@ impl Permissions {
             active_role: self.active_role.as_deref().map(leak),
             modes: self.compile_modes(),
             active_mode: leak(self.active_mode.as_deref().unwrap_or(presets::DEFAULT_MODE)),
+            approvals: self.approvals,
         }
     }
 }
@@ -87,6 +90,7 @@ pub fn read(source: &Source, names: &mut Names, problems: &mut Vec<Problem>) -> 
             "active_role" => permissions.active_role = reader.active("active_role", "a role", "`roles`", value),
             "modes" => permissions.modes = reader.modes(value),
             "active_mode" => permissions.active_mode = reader.active("active_mode", "a mode", "the modes", value),
+            "approvals" => permissions.approvals = reader.approvals(value),
             _ => reader.unknown_key(&[], key, KEYS, "the policy"),
         }
     }
@@ -205,6 +209,33 @@ impl Reader<'_> {
             self.report(Problem::error(format!("{what} is `{text}`, which is no level")).hint(hint), path, true);
         }
         found.map(|(_, access)| *access)
+    }
+
+    /// `approvals`: what is not one of the words is a problem, and never less than a person's word.
+    fn approvals(&mut self, value: &Node) -> ApprovalMode {
+        let mut mode = ApprovalMode::Operator;
+        for (key, value) in self.mapping(value, &["approvals"], "`approvals`").unwrap_or_default() {
+            if key != "mode" {
+                self.unknown_key(&["approvals"], key, &["mode"], "`approvals`");
+                continue;
+            }
+            let path = ["approvals", "mode"];
+            let Node::Text(text) = value else {
+                let message = format!("`approvals.mode` must be a word, but is {}", value.kind());
+                self.report(Problem::error(message).hint("write `operator` or `token`"), &path, true);
+                continue;
+            };
+            match ApprovalMode::NAMES.iter().find(|(name, _)| name == text) {
+                Some((_, named)) => mode = *named,
+                None => {
+                    let hint = did_you_mean(text, ApprovalMode::NAMES.iter().map(|(name, _)| *name));
+                    let hint = hint.unwrap_or_else(|| "write `operator` or `token`".to_owned());
+                    let message = format!("`approvals.mode` is `{text}`, which is no way to approve");
+                    self.report(Problem::error(message).hint(hint), &path, true);
+                }
+            }
+        }
+        mode
     }
 
     fn roles(&mut self, value: &Node) -> BTreeMap<String, RoleRules> {

@@ -120,7 +120,7 @@ fn shapes() {
               |
             3 | version: 1
               | ^^^^^^^
-            hint: known keys: `rules`, `roles`, `active_role`, `modes`, `active_mode`
+            hint: known keys: `rules`, `roles`, `active_role`, `modes`, `active_mode`, `approvals`
         "#]],
     );
     check(
@@ -304,6 +304,7 @@ fn a_policy_compiles_to_what_it_says() {
             ),
             modes: [],
             active_mode: "dev",
+            approvals: Operator,
         }"#]]
     .assert_eq(&format!("{:#?}", Policy { modes: &[], ..compilation.model.policy }));
 }
@@ -438,6 +439,61 @@ fn modes() {
 }
 
 #[test]
+fn how_calls_are_approved_is_said_to_the_letter() {
+    check(
+        "approvals: {mode: tokn}\n",
+        expect![[r#"
+        error: `approvals.mode` is `tokn`, which is no way to approve
+          --> permissions.yml
+        hint: did you mean `token`?
+    "#]],
+    );
+    check(
+        "approvals:\n  mode: Token\n",
+        expect![[r#"
+        error: `approvals.mode` is `Token`, which is no way to approve
+          --> permissions.yml:2:9
+          |
+        2 |   mode: Token
+          |         ^^^^^
+        hint: did you mean `token`?
+    "#]],
+    );
+    check(
+        "approvals:\n  mod: token\n",
+        expect![[r#"
+        error: unknown key `mod` in `approvals`
+          --> permissions.yml:2:3
+          |
+        2 |   mod: token
+          |   ^^^
+        hint: did you mean `mode`?
+    "#]],
+    );
+    check(
+        "approvals: token\n",
+        expect![[r#"
+        error: `approvals` must be a mapping, but is a string
+          --> permissions.yml:1:1
+          |
+        1 | approvals: token
+          | ^^^^^^^^^
+        hint: write `name: value`, one a line
+    "#]],
+    );
+    check(
+        "approvals: {mode: true}\n",
+        expect![[r#"
+        error: `approvals.mode` must be a word, but is a boolean
+          --> permissions.yml
+        hint: write `operator` or `token`
+    "#]],
+    );
+    check("approvals:\n  mode: operator\n", expect![[r#""#]]);
+    check("approvals:\n  mode: token\n", expect![[r#""#]]);
+}
+
+#[test]
 fn the_digest_is_of_what_is_decided() {
     let of = |policy: &str| Small::new(CONFIG).policy(policy).compile().model.policy_sha256;
     let plain = of("rules:\n  fs_read_file: deny\n  fs_write_file: allow\n");
@@ -446,6 +502,7 @@ fn the_digest_is_of_what_is_decided() {
         "rules:\n  fs_read_file: allow\n  fs_write_file: allow\n",
         "rules:\n  fs_read_file: deny\n  fs_write_file: allow\nactive_mode: review\n",
         "rules:\n  fs_read_file: deny\n  fs_write_file: allow\nmodes:\n  dev: { on_drift: block }\n",
+        "rules:\n  fs_read_file: deny\n  fs_write_file: allow\napprovals: { mode: token }\n",
     ] {
         assert_ne!(plain, of(other), "{other}");
     }
@@ -471,4 +528,31 @@ fn presets_are_there_and_give_way_to_configured_modes() {
     expected[1].1 = 1;
     expected.insert(2, ("quiet", 0));
     assert_eq!(compiled(policy), ("quiet", expected));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_policy_that_is_not_where_it_belongs_opens_nothing() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("policy-place");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("mcp.config.json"), "{}").unwrap();
+    let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let errors = || {
+        let roots = evokore_codegen::inputs::Roots::new(repository, Some(folder.display().to_string()), None);
+        let problems = evokore_codegen::inputs::Inputs::read(&roots).problems;
+        problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(errors(), [""; 0], "no policy is one, too");
+    for name in ["permissions.yaml", "Permissions.yml", "permission.yml", ".permissions.yml.swp"] {
+        std::fs::write(folder.join(name), "rules: {}\n").unwrap();
+        assert_eq!(errors(), [format!("there is no `permissions.yml`, but a `{name}`, which is not read")]);
+        std::fs::remove_file(folder.join(name)).unwrap();
+    }
+    std::os::unix::fs::symlink("nowhere", folder.join("permissions.yml")).unwrap();
+    assert_eq!(errors(), ["`permissions.yml` is a link that leads nowhere"]);
+    std::fs::remove_file(folder.join("permissions.yml")).unwrap();
+    std::fs::write(folder.join("permissions.yaml"), "rules: {}\n").unwrap();
+    std::fs::write(folder.join("permissions.yml"), "rules: {}\n").unwrap();
+    assert_eq!(errors(), [""; 0]);
 }

@@ -65,6 +65,12 @@ impl Small {
         self
     }
 
+    /// The same with these locks.
+    pub(crate) fn locks(mut self, locks: &[(&str, &str)]) -> Small {
+        self.0.locks = locks.iter().map(|(path, text)| source(path, text)).collect();
+        self
+    }
+
     /// The same with one file of native definitions.
     pub(crate) fn natives(mut self, text: &str) -> Small {
         self.0.native = vec![source("src/native/some.tools.json", text)];

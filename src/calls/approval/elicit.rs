@@ -143,7 +143,7 @@ mod tests {
     fn the_question_shows_the_call_without_its_secrets() {
         let arguments = Some(r#"{"path":"a\u202e.txt","apiKey":"k"}"#);
         let mut proposal =
-            Proposal { tool: "fs_write", server: "fs", arguments, role: Some("developer"), reason: None };
+            Proposal { tool: "fs_write", server: "fs", arguments, role: Some("developer"), client: None, reason: None };
         let shown = |proposal: &Proposal<'_>| serde_json::from_slice::<Value>(&params(proposal)).unwrap();
         expect_test::expect![[r#"
             {

@@ -8,6 +8,8 @@
 
 mod elicit;
 mod grants;
+mod request;
+mod tickets;
 mod token;
 
 pub use token::TOKEN_KEY;
@@ -15,13 +17,16 @@ pub(crate) use token::token_in;
 pub(super) use token::{digest, take_token};
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use evokore_catalog::canonical::hex;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
+
+use evokore_catalog::permission::ApprovalMode;
 
 use super::outcome::Outcome;
 use super::state::{Approval, Bound, random};
@@ -31,6 +36,8 @@ use crate::state::approvals::{Decision, Pending, Requests, masked};
 use crate::state::grants::{Records, Scope};
 use elicit::Verdict;
 use grants::Grants;
+use request::too_many;
+use tickets::{Ticket, Tickets};
 
 /// How long a token lives, and how long a person is asked.
 pub const LIFETIME: Duration = Duration::from_secs(300);
@@ -38,8 +45,8 @@ pub const LIFETIME: Duration = Duration::from_secs(300);
 /// Where the person was who has decided.
 const AT_THE_CLIENT: &str = "at the client";
 
-/// Most requests that wait at once; beyond it the oldest is withdrawn.
-const MAX_PENDING: usize = 64;
+/// Most words of persons that are kept; beyond it the oldest is forgotten.
+const MAX_SAID: usize = 64;
 
 /// What a person is asked to agree to.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +59,8 @@ pub struct Proposal<'a> {
     pub arguments: Option<&'a str>,
     /// The role that the process has.
     pub role: Option<&'a str>,
+    /// What the client calls itself; the person who is asked at the client knows that.
+    pub client: Option<&'a str>,
     /// Why they are asked, beside the policy; completes "because …".
     pub reason: Option<&'a str>,
 }
@@ -114,11 +123,11 @@ pub struct Consent<'a> {
 #[derive(Debug)]
 enum Held<'a> {
     /// A token, whose request was approved.
-    Token(Waiting, Option<Scope>),
+    Token(Ticket, Option<Scope>),
     /// What the person at the client has said to a request.
     Word(Agreed),
-    /// The same, or an earlier consent, in the state of a request of 2026-07-28, which gives itself back.
-    State(Approval<'a>, Option<Scope>),
+    /// An earlier consent in the state of a request of 2026-07-28, which gives itself back.
+    State(Approval<'a>),
 }
 
 impl Consent<'_> {
@@ -133,9 +142,9 @@ impl Consent<'_> {
                 self.approvals.requests.remove(&held.id).await;
                 scope
             }
-            Some(Held::State(approval, scope)) => {
+            Some(Held::State(approval)) => {
                 approval.spend();
-                scope
+                None
             }
             // A word is gone with this; a grant stays.
             Some(Held::Word(agreed)) => agreed.scope,
@@ -148,9 +157,9 @@ impl Consent<'_> {
 impl Drop for Consent<'_> {
     fn drop(&mut self) {
         match self.held.take() {
-            Some(Held::Token(held, _)) => self.approvals.waiting().push(held),
+            Some(Held::Token(held, _)) => self.approvals.tickets.put_back(held),
             Some(Held::Word(agreed)) => keep(&self.approvals.agreed, agreed),
-            Some(Held::State(..)) | None => {}
+            Some(Held::State(_)) | None => {}
         }
     }
 }
@@ -158,24 +167,18 @@ impl Drop for Consent<'_> {
 /// Calls that wait for a person, and what persons have agreed to.
 #[derive(Debug)]
 pub struct Approvals {
+    /// What the policy takes for consent of callers that cannot ask their person.
+    mode: ApprovalMode,
     requests: Requests,
     audit: Audit,
-    waiting: Mutex<Vec<Waiting>>,
+    tickets: Tickets,
     /// Words whose call a later gate refused.
     agreed: Mutex<Vec<Agreed>>,
     /// What persons have denied: they are not asked again at once.
     denied: Mutex<Vec<Agreed>>,
     grants: Grants,
-}
-
-#[derive(Debug, Clone)]
-struct Waiting {
-    /// SHA-256 of the token: the token itself is kept by the caller alone.
-    token: [u8; 32],
-    /// The call that it is for ([`Call::digest`]).
-    call: [u8; 32],
-    id: String,
-    expires: Instant,
+    /// Calls that were refused because nobody has agreed to them.
+    wanting: AtomicUsize,
 }
 
 /// A call that a person has agreed to, or has denied.
@@ -190,26 +193,41 @@ struct Agreed {
 impl Approvals {
     /// Keeps the requests that a person sees in `requests`, and the standing approvals in `records`; what becomes of them
     /// is noted in `audit`.
-    pub fn new(requests: Requests, records: Records, audit: Audit) -> Approvals {
+    pub fn new(requests: Requests, records: Records, audit: Audit, mode: ApprovalMode) -> Approvals {
         Approvals {
+            mode,
             requests,
             audit,
-            waiting: Mutex::default(),
+            tickets: Tickets::default(),
             agreed: Mutex::default(),
             denied: Mutex::default(),
             grants: Grants::new(records),
+            wanting: AtomicUsize::new(0),
         }
     }
 
-    /// The consent that there is already: by a token, a standing approval, or a word that was not used. A refused call
+    /// The consent that there is already: by a token, a word that was not used, or a standing approval. A refused call
     /// leaves valid tokens valid.
     ///
     /// # Errors
-    /// The answer to a token whose request is denied or not decided.
+    /// The answer to a call that is denied, or whose token nobody has decided on while nothing else allows it.
     pub(super) async fn standing(&self, call: &Call<'_>, token: Option<&str>) -> Result<Option<Consent<'_>>, Outcome> {
         let digest = call.digest();
-        if let Some(waiting) = token.and_then(|token| self.find(token, &digest)) {
-            return self.decided(call, waiting).await;
+        let mut undecided = None;
+        if let Some(ticket) = token.and_then(|token| self.tickets.find(token, &digest)) {
+            match self.requests.decision(&ticket.id).await {
+                // Another call may have taken it during the await.
+                Some(Decision::Approved(scope)) if self.tickets.take(&ticket.id) => {
+                    return Ok(Some(self.consent(Held::Token(ticket, scope))));
+                }
+                Some(Decision::Approved(_)) => {}
+                Some(Decision::Denied) => return Err(self.settle_denied(call, &ticket).await),
+                None if ticket.is_enough && self.tickets.take(&ticket.id) => {
+                    self.note_about(call, Kind::ApprovalGranted, Noted::Success, &ticket.id, "by its token alone");
+                    return Ok(Some(self.consent(Held::Token(ticket, None))));
+                }
+                None => undecided = Some(ticket),
+            }
         }
         if let Some(agreed) = take(&self.agreed, &digest) {
             return Ok(Some(self.consent(Held::Word(agreed))));
@@ -218,23 +236,34 @@ impl Approvals {
             keep(&self.denied, no);
             return Err(denied(call.proposal.tool));
         }
-        Ok(self.grants.cover(call).await.then_some(Consent { approvals: self, held: None }))
+        if self.grants.cover(call).await {
+            // Nobody need decide on it any more.
+            if let Some(ticket) = undecided.filter(|ticket| self.tickets.take(&ticket.id)) {
+                self.withdraw(&ticket.id).await;
+            }
+            return Ok(Some(Consent { approvals: self, held: None }));
+        }
+        undecided.map_or(Ok(None), |ticket| {
+            Err(Outcome::error_text(&format!(
+                "nobody has approved this call of `{}` yet. Ask the user to run `evokore approvals approve {}`, then repeat the call",
+                call.proposal.tool, ticket.id
+            )))
+        })
     }
 
     /// Asks the person at a client of the handshake era. `None`: they do not decide.
     ///
     /// # Errors
-    /// The answer to a call that they do not want.
+    /// The answer to a call that they do not want, or that they are not asked about because so many wait for them.
     pub(super) async fn ask_client(
         &self,
         client: &dyn Client,
         question: Question,
         call: &Call<'_>,
     ) -> Result<Option<Consent<'_>>, Outcome> {
+        let Some(_place) = self.tickets.place(call.caller) else { return Err(too_many(call.proposal.tool)) };
         let verdict = elicit::ask(client, question, LIFETIME).await;
-        self.said(call, verdict, |scope| {
-            Held::Word(Agreed { call: call.digest(), scope, expires: Instant::now() + LIFETIME })
-        })
+        self.said(call, verdict)
     }
 
     /// Takes what the person at a client of 2026-07-28 has said, by the members of its request and the state that came
@@ -242,39 +271,34 @@ impl Approvals {
     ///
     /// # Errors
     /// The answer to a call that they do not want.
-    pub(super) async fn answered<'a>(
+    pub(super) fn answered<'a>(
         &'a self,
         call: &Call<'_>,
         approval: Approval<'a>,
         others: Option<&str>,
     ) -> (Result<Option<Consent<'a>>, Outcome>, Option<String>) {
         let (verdict, others) = elicit::answered(others);
-        (self.said(call, verdict, |scope| Held::State(approval, scope)), others)
+        if verdict != Verdict::Open {
+            // The question is not asked again with the answer that it had; a yes that is not used is kept like any other.
+            approval.spend();
+        }
+        (self.said(call, verdict), others)
     }
 
     /// The consent that rests on an approval in the state of a request.
     pub(super) fn carried<'a>(&'a self, approval: Approval<'a>) -> Consent<'a> {
-        self.consent(Held::State(approval, None))
+        self.consent(Held::State(approval))
     }
 
-    fn said<'a>(
-        &'a self,
-        call: &Call<'_>,
-        verdict: Verdict,
-        held: impl FnOnce(Option<Scope>) -> Held<'a>,
-    ) -> Result<Option<Consent<'a>>, Outcome> {
+    fn said(&self, call: &Call<'_>, verdict: Verdict) -> Result<Option<Consent<'_>>, Outcome> {
         match verdict {
             Verdict::Allowed(scope) => {
                 self.note_about(call, Kind::ApprovalGranted, Noted::Success, "", AT_THE_CLIENT);
-                Ok(Some(self.consent(held(scope))))
+                let word = Agreed { call: call.digest(), scope, expires: Instant::now() + LIFETIME };
+                Ok(Some(self.consent(Held::Word(word))))
             }
             Verdict::Declined => {
                 self.note_about(call, Kind::ApprovalDenied, Noted::Denied, "", AT_THE_CLIENT);
-                // The question is not asked again with the answer that it had.
-                match held(None) {
-                    Held::State(approval, _) => approval.spend(),
-                    Held::Token(..) | Held::Word(_) => {}
-                }
                 self.deny(call.digest());
                 Err(denied(call.proposal.tool))
             }
@@ -294,91 +318,6 @@ impl Approvals {
         Consent { approvals: self, held: Some(held) }
     }
 
-    /// What a person has said to the request `waiting`, which is the caller's from then on.
-    async fn decided(&self, call: &Call<'_>, waiting: Waiting) -> Result<Option<Consent<'_>>, Outcome> {
-        let tool = call.proposal.tool;
-        match self.requests.decision(&waiting.id).await {
-            // Another call may have taken it during the await.
-            Some(Decision::Approved(scope)) if self.forget(&waiting.id) => {
-                Ok(Some(self.consent(Held::Token(waiting, scope))))
-            }
-            Some(Decision::Approved(_)) => Ok(None),
-            Some(Decision::Denied) => {
-                self.forget(&waiting.id);
-                self.requests.remove(&waiting.id).await;
-                self.deny(waiting.call);
-                Err(denied(tool))
-            }
-            None => Err(Outcome::error_text(&format!(
-                "nobody has approved this call of `{tool}` yet. Ask the user to run `evokore approvals approve {}`, then repeat the call",
-                waiting.id
-            ))),
-        }
-    }
-
-    fn find(&self, token: &str, call: &[u8; 32]) -> Option<Waiting> {
-        let token: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-        let now = Instant::now();
-        // Digests are compared, so the time a comparison takes tells nothing about the token.
-        self.waiting().iter().find(|w| w.token == token && w.call == *call && w.expires > now).cloned()
-    }
-
-    fn forget(&self, id: &str) -> bool {
-        let mut waiting = self.waiting();
-        let before = waiting.len();
-        waiting.retain(|known| known.id != id);
-        waiting.len() < before
-    }
-
-    /// Asks whoever looks at `evokore approvals`: the refusal, which says how consent is given.
-    pub(super) async fn request(&self, call: &Call<'_>, had_token: bool) -> Outcome {
-        let Proposal { tool, reason, .. } = call.proposal;
-        let random = match random::<16>() {
-            Ok(random) => random,
-            Err(why) => return Outcome::error_text(&format!("`{tool}` needs approval, but {why}")),
-        };
-        let token = hex(&random);
-        let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-        let id = hex(&hash[..4]);
-        let dropped = {
-            let mut waiting = self.waiting();
-            let now = Instant::now();
-            let mut dropped: Vec<String> = Vec::new();
-            waiting.retain(|known| {
-                let alive = known.expires > now;
-                if !alive {
-                    dropped.push(known.id.clone());
-                }
-                alive
-            });
-            if waiting.len() >= MAX_PENDING {
-                dropped.push(waiting.remove(0).id);
-            }
-            waiting.push(Waiting { token: hash, call: call.digest(), id: id.clone(), expires: now + LIFETIME });
-            dropped
-        };
-        for id in dropped {
-            self.note(Kind::ApprovalExpired, Noted::Failure, &id);
-            self.requests.remove(&id).await;
-        }
-        if let Err(reason) = self.requests.add(Pending::new(&id, &call.proposal, LIFETIME)).await {
-            return Outcome::error_text(&format!(
-                "`{tool}` needs a person's approval, but it cannot be asked for: {reason}"
-            ));
-        }
-        // It may have been withdrawn for newer ones before its file was written.
-        if !self.waiting().iter().any(|known| known.id == id) {
-            self.requests.remove(&id).await;
-        }
-        self.note_about(call, Kind::ApprovalRequested, Noted::ApprovalNeeded, &id, reason.unwrap_or("the policy"));
-        let because = reason.map_or_else(String::new, |reason| format!(", because {reason}"));
-        let again = if had_token { "that token is not valid for this call. " } else { "" };
-        Outcome::error_text(&format!(
-            "{again}`{tool}` needs a person's approval{because}. Ask the user to run `evokore approvals approve {id}`, then repeat the call with the same arguments and \"{TOKEN_KEY}\": \"{token}\". The request ends in {} minutes",
-            LIFETIME.as_secs() / 60
-        ))
-    }
-
     fn note(&self, kind: Kind, outcome: Noted, id: &str) {
         self.audit.record(Event::new(kind, outcome).approval(id));
     }
@@ -391,11 +330,6 @@ impl Approvals {
             let event = if id.is_empty() { event } else { event.approval(id) };
             self.audit.record(Event { arguments: Arguments::Given(Bytes::copy_from_slice(arguments)), ..event });
         }
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Vec<Waiting>> {
-        // No code that could panic runs under the locks, so a poisoned one still holds a consistent state.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn deny(&self, call: [u8; 32]) {
@@ -415,7 +349,7 @@ fn take(said: &Mutex<Vec<Agreed>>, call: &[u8; 32]) -> Option<Agreed> {
 /// Keeps what was said; of too much the oldest is forgotten.
 fn keep(said: &Mutex<Vec<Agreed>>, word: Agreed) {
     let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-    if said.len() >= MAX_PENDING {
+    if said.len() >= MAX_SAID {
         said.remove(0);
     }
     said.push(word);

@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::tickets::MAX_PENDING;
 use super::*;
 use crate::state::approvals::decide;
 
@@ -23,20 +24,29 @@ fn token_and_id(refusal: &str) -> (String, String) {
 
 /// Approvals whose requests and records lie in `folder`.
 fn approvals(folder: &std::path::Path) -> Approvals {
-    Approvals::new(Requests::at(Some(folder.to_owned())), Records::at(Some(folder.join("grants"))), Audit::default())
+    approvals_in(folder, ApprovalMode::Operator)
+}
+
+fn approvals_in(folder: &std::path::Path, mode: ApprovalMode) -> Approvals {
+    let records = Records::at(Some(folder.join("grants")));
+    Approvals::new(Requests::at(Some(folder.to_owned())), records, Audit::default(), mode)
 }
 
 /// A call of `tool`, which is what it was.
 fn call<'a>(tool: &'a str, arguments: &'a str) -> Call<'a> {
     let arguments = Some(arguments);
     let bound = Bound { server: 0, what: tool, arguments, definition: None, needs_approval: true };
-    Call { bound, caller: None, proposal: Proposal { tool, server: "s", arguments, role: None, reason: None } }
+    Call {
+        bound,
+        caller: None,
+        proposal: Proposal { tool, server: "s", arguments, role: None, client: None, reason: None },
+    }
 }
 
 async fn tried(approvals: &Approvals, call: Call<'_>, token: Option<&str>) -> Result<(), String> {
     match approvals.standing(&call, token).await {
         Ok(Some(consent)) => consent.spend(&call).await,
-        Ok(None) => return Err(text(&approvals.request(&call, token.is_some()).await)),
+        Ok(None) => return Err(text(&approvals.request(&call, token.is_some(), false).await)),
         Err(refusal) => return Err(text(&refusal)),
     }
     Ok(())
@@ -144,13 +154,93 @@ async fn a_denied_call_stays_denied() {
 }
 
 #[tokio::test]
-async fn requests_are_bounded() {
+async fn what_is_too_much_is_not_asked_and_pushes_nothing_out() {
     let folder = crate::state::approvals::scratch("bounded");
     let approvals = approvals(&folder);
-    for n in 0..MAX_PENDING + 10 {
-        asked(&approvals, "t", &format!("{{\"n\":{n}}}"), None).await.unwrap_err();
+    let waiting = || crate::state::approvals::list(&folder).unwrap().len();
+    let (token, id) = token_and_id(&asked(&approvals, "t", "{}", None).await.unwrap_err());
+    for n in 1..MAX_PENDING + 10 {
+        let refusal = asked(&approvals, "t", &format!("{{\"n\":{n}}}"), None).await.unwrap_err();
+        assert_eq!(refusal.contains("64 calls wait for one already"), n >= MAX_PENDING, "{n}: {refusal}");
+        assert_eq!(refusal.contains(TOKEN_KEY), n < MAX_PENDING, "{n}: {refusal}");
     }
-    assert_eq!(crate::state::approvals::list(&folder).unwrap().len(), MAX_PENDING);
+    assert_eq!(waiting(), MAX_PENDING);
+    let person = Person(json!({"action": "accept", "content": {"answer": "Allow once"}}));
+    let this = call("t", r#"{"n":"more"}"#);
+    let question = question(&person, true, &this).unwrap();
+    let refusal = text(&approvals.ask_client(&person, question.clone(), &this).await.map(drop).unwrap_err());
+    assert!(refusal.contains("64 calls wait"), "at the client neither: {refusal}");
+    // Another session has room of its own, and the first request is as good as it was.
+    let mut other = this;
+    other.caller = Some(crate::session::SessionId::next());
+    assert!(tried(&approvals, other, None).await.unwrap_err().contains(TOKEN_KEY));
+    decide(&folder, &id, Decision::Approved(None)).unwrap();
+    asked(&approvals, "t", "{}", Some(&token)).await.unwrap();
+    assert!(asked(&approvals, "t", r#"{"n":"more"}"#, None).await.unwrap_err().contains(TOKEN_KEY), "there is room");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn persons_at_the_client_are_asked_so_much_at_once_and_no_more() {
+    let folder = crate::state::approvals::scratch("places");
+    let approvals = approvals(&folder);
+    let places: Vec<_> = (0..MAX_PENDING).map(|_| approvals.tickets.place(None).unwrap()).collect();
+    assert!(approvals.tickets.place(None).is_none());
+    assert!(asked(&approvals, "t", "{}", None).await.unwrap_err().contains("64 calls wait"));
+    drop(places);
+    assert!(asked(&approvals, "t", "{}", None).await.unwrap_err().contains(TOKEN_KEY));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn nobody_is_asked_twice_about_one_call() {
+    let folder = crate::state::approvals::scratch("twice");
+    let approvals = approvals(&folder);
+    let waiting = || crate::state::approvals::list(&folder).unwrap().len();
+    let first = asked(&approvals, "t", ARGUMENTS, None).await.unwrap_err();
+    let second = asked(&approvals, "t", r#"{"b":2,"a":1}"#, None).await.unwrap_err();
+    assert_eq!((&first, waiting()), (&second, 1));
+    let (token, id) = token_and_id(&first);
+    decide(&folder, &id, Decision::Approved(None)).unwrap();
+    let (other, _) = token_and_id(&asked(&approvals, "t", ARGUMENTS, None).await.unwrap_err());
+    assert_ne!(other, token, "who does not bring the token makes another call");
+    asked(&approvals, "t", ARGUMENTS, Some(&token)).await.unwrap();
+    // What was denied is, whether or not the call brings its token.
+    let (_, id) = token_and_id(&asked(&approvals, "u", "{}", None).await.unwrap_err());
+    decide(&folder, &id, Decision::Denied).unwrap();
+    for _ in 0..2 {
+        let refusal = asked(&approvals, "u", "{}", None).await.unwrap_err();
+        assert!(refusal.contains("has denied"), "{refusal}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_standing_approval_counts_more_than_a_token_that_waits() {
+    let folder = crate::state::approvals::scratch("undecided");
+    let approvals = approvals(&folder);
+    let this = call("t", ARGUMENTS);
+    let (token, _) = token_and_id(&asked(&approvals, "t", ARGUMENTS, None).await.unwrap_err());
+    let other = call("t", "{}");
+    let always = said(&approvals, &other, json!("Allow this tool, until the session ends")).await.unwrap().unwrap();
+    always.spend(&other).await;
+    tried(&approvals, this, Some(&token)).await.unwrap();
+    assert!(crate::state::approvals::list(&folder).unwrap().is_empty(), "nobody need decide on it any more");
+    // A denial of this call counts more than the approval of all.
+    let (token, id) = {
+        for grant in crate::state::grants::list(&folder.join("grants")).unwrap() {
+            crate::state::grants::revoke(&folder.join("grants"), &grant.id).unwrap();
+        }
+        token_and_id(&asked(&approvals, "t", ARGUMENTS, None).await.unwrap_err())
+    };
+    said(&approvals, &other, json!("Allow this tool, until the session ends"))
+        .await
+        .unwrap()
+        .unwrap()
+        .spend(&other)
+        .await;
+    decide(&folder, &id, Decision::Denied).unwrap();
+    assert!(tried(&approvals, this, Some(&token)).await.unwrap_err().contains("has denied"));
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -253,4 +343,35 @@ async fn of_a_tool_that_is_not_what_it_was_each_call_is_looked_at() {
         .spend(&this)
         .await;
     assert!(approvals.standing(&this, None).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn in_token_mode_the_retry_is_enough_where_nobody_else_can_be_asked() {
+    let folder = crate::state::approvals::scratch("mode");
+    let approvals = approvals_in(&folder, ApprovalMode::Token);
+    let refusal = asked(&approvals, "t", ARGUMENTS, None).await.unwrap_err();
+    assert!(!refusal.contains("approvals approve"), "{refusal}");
+    let token = refusal.split('"').nth(3).unwrap().to_owned();
+    for (tool, arguments) in [("u", ARGUMENTS), ("t", "{}")] {
+        asked(&approvals, tool, arguments, Some(&token)).await.unwrap_err();
+    }
+    drop(approvals.standing(&call("t", ARGUMENTS), Some(&token)).await.unwrap().unwrap());
+    asked(&approvals, "t", ARGUMENTS, Some(&token)).await.unwrap();
+    asked(&approvals, "t", ARGUMENTS, Some(&token)).await.unwrap_err();
+    // A person can still deny one.
+    let refusal = asked(&approvals, "d", "{}", None).await.unwrap_err();
+    let id = refusal.split("approvals deny ").nth(1).unwrap()[..8].to_owned();
+    decide(&folder, &id, Decision::Denied).unwrap();
+    let token = refusal.split('"').nth(3).unwrap();
+    assert!(asked(&approvals, "d", "{}", Some(token)).await.unwrap_err().contains("has denied"));
+    // Who can ask their person does, and a tool that has changed is looked at by one.
+    let mut changed = call("c", "{}");
+    changed.proposal.reason = Some("the tool is not what was locked");
+    for (call, has_person) in [(call("p", "{}"), true), (changed, false)] {
+        let refusal = text(&approvals.request(&call, false, has_person).await);
+        let (token, _) = token_and_id(&refusal);
+        let refusal = tried(&approvals, call, Some(&token)).await.unwrap_err();
+        assert!(refusal.contains("nobody has approved"), "{refusal}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
 }

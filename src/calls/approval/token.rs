@@ -9,8 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::calls::state::Bound;
 
-/// The argument, or the member of `_meta`, that carries a token; it is removed before the child server sees the call.
-pub const TOKEN_KEY: &str = "_evokore_approval_token";
+pub use evokore_catalog::advertise::TOKEN_KEY;
 
 /// Takes the approval token out of a call's arguments. Arguments without one stay the bytes they were.
 pub(in crate::calls) fn take_token(arguments: Option<&RawValue>) -> (Option<String>, Option<Cow<'_, str>>) {

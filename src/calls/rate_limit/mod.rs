@@ -95,6 +95,15 @@ impl RateLimits {
         let tool = lock(buckets).take(tool, caller, Instant::now()).map_err(|refusal| refusal.outcome())?;
         Ok(Permit { taken: Some((buckets, tool)) })
     }
+
+    /// Whether [`RateLimits::take`] would give tokens now. A caller that it would refuse has its place from then on.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn look(&self, server: u16, tool: &str, caller: Caller) -> Result<(), Outcome> {
+        let Some(Some(buckets)) = self.servers.get(usize::from(server)) else { return Ok(()) };
+        lock(buckets).look(tool, caller, Instant::now()).map(drop).map_err(|refusal| refusal.outcome())
+    }
 }
 
 fn lock(buckets: &Mutex<Buckets>) -> MutexGuard<'_, Buckets> {
@@ -115,6 +124,13 @@ impl Buckets {
 
     /// Takes the tokens, or none; gives back which tool's bucket one of them is from.
     fn take(&mut self, tool: &str, caller: Caller, now: Instant) -> Result<Option<usize>, Refusal> {
+        let tool = self.look(tool, caller, now)?;
+        self.each(tool, |_, bucket| bucket.take(caller));
+        Ok(tool)
+    }
+
+    /// Whether there are tokens; gives back which tool's bucket one of them is from.
+    fn look(&mut self, tool: &str, caller: Caller, now: Instant) -> Result<Option<usize>, Refusal> {
         let server = self.id;
         let tool = self.tools.iter().position(|(name, _)| *name == tool);
         let mut refusal: Option<Refusal> = None;
@@ -127,11 +143,7 @@ impl Buckets {
                 }
             }
         });
-        if let Some(refusal) = refusal {
-            return Err(refusal);
-        }
-        self.each(tool, |_, bucket| bucket.take(caller));
-        Ok(tool)
+        refusal.map_or(Ok(tool), Err)
     }
 }
 

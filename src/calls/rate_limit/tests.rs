@@ -163,25 +163,27 @@ async fn a_call_over_the_limit_keeps_its_approval() {
     let agreed = async |n: u8| {
         let refusal = call(format!("{{\"n\":{n}}}")).await;
         let token = refusal.split("\\\"").nth(3).unwrap_or_else(|| panic!("{refusal}")).to_owned();
-        let waiting = list(&folder).unwrap().pop().unwrap_or_else(|| panic!("{refusal}"));
-        decide(&folder, &waiting.id, Decision::Approved(None)).unwrap();
+        let id = refusal.split("approvals approve ").nth(1).unwrap_or_else(|| panic!("{refusal}"))[..8].to_owned();
+        decide(&folder, &id, Decision::Approved(None)).unwrap();
         format!("{{\"n\":{n},\"_evokore_approval_token\":\"{token}\"}}")
     };
     let is_limit = |answer: &str| answer.contains("rate limit: tool `write_file` of server `fs`");
-    let first = agreed(1).await;
+    let (first, second) = (agreed(1).await, agreed(2).await);
     let answer = call(first.clone()).await;
     assert!(
         !is_limit(&answer) && !answer.contains("approv"),
         "past every gate, to a child that is not there: {answer}"
     );
-    let second = agreed(2).await;
     for _ in 0..3 {
         let answer = call(second.clone()).await;
         assert!(is_limit(&answer), "{answer}");
     }
+    assert!(is_limit(&call("{\"n\":3}".to_owned()).await), "nobody is asked about what is refused all the same");
+    assert_eq!(list(&folder).unwrap().len(), 1);
     tokio::time::advance(SECOND).await;
     let answer = call(second.clone()).await;
     assert!(!is_limit(&answer) && !answer.contains("approv"), "{answer}");
+    tokio::time::advance(SECOND).await;
     for spent in [first, second] {
         let answer = call(spent).await;
         assert!(answer.contains("not valid for this call"), "{answer}");

@@ -6,6 +6,7 @@ mod report;
 mod servers;
 mod state;
 
+use evokore_catalog::permission::ApprovalMode;
 use evokore_catalog::suggest;
 use serde_json::json;
 
@@ -34,6 +35,7 @@ pub(crate) fn run(arguments: &DoctorArguments, loaded: &Loaded, out: Output) -> 
         Ok((settings, warnings)) => {
             let warned = warnings.into_iter().map(|warning| Finding::new("settings", Weight::Problem, warning));
             findings.push(chosen(&settings));
+            findings.extend(approvals());
             findings.extend(warned);
             findings.push(state::audit(&settings));
             statuses = boot(settings, &mut findings)?;
@@ -107,6 +109,14 @@ fn chosen(settings: &Settings) -> Finding {
         settings.steering.name
     );
     Finding::new("settings", Weight::Ok, text)
+}
+
+/// Says so where calls that need approval are made without the word of a person.
+fn approvals() -> Option<Finding> {
+    let text = "approvals are in mode `token`: a model may approve its own calls by repeating them";
+    let finding = Finding::new("policy", Weight::Note, text);
+    let is_on = CATALOG.policy.approvals == ApprovalMode::Token;
+    is_on.then(|| finding.hint("`approvals: { mode: operator }` in `permissions.yml` wants the word of a person"))
 }
 
 fn unresolved(error: &settings::SettingsError) -> Finding {

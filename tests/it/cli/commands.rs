@@ -92,16 +92,21 @@ fn the_policy_is_the_reviewed_one_and_says_why() {
     let told: String =
         explained.iter().map(|of| sandbox.run(&[&["policy", "explain"], *of].concat()).content()).collect();
     expect_test::expect![[r#"
-        fs_write_file without a role: require_approval
+        fs_write_file without a role in mode `dev`: require_approval
           `fs_write_file` (permissions.yml:12) names it, in `rules`
-        fs_read_file as role `readonly`: allow
+          the mode takes nothing of that away
+        fs_read_file as role `readonly` in mode `dev`: allow
           `fs_read_file` (permissions.yml:75) names it, in `overrides` of `readonly`
-        fs_write_file as role `readonly`: deny
+          the mode takes nothing of that away
+        fs_write_file as role `readonly` in mode `dev`: deny
           nothing in `overrides` of `readonly` fits it; this is the role's `default_permission`
-        discover_tools as role `readonly`: allow
+          the mode takes nothing of that away
+        discover_tools as role `readonly` in mode `dev`: allow
           no rule in `overrides` of `readonly` names it, and a native tool that only informs is allowed then
-        fs_list_directory as role `developer`: allow
+          the mode takes nothing of that away
+        fs_list_directory as role `developer` in mode `dev`: allow
           `fs_list_directory` (permissions.yml:59) names it, in `overrides` of `developer`
+          the mode takes nothing of that away
         fs_edit_file without a role in mode `debug`: require_approval
           the mode leaves no more: `*[destructiveHint]` fits it (reads and adds, and is asked before anything is changed or deleted)
           without the mode it is allow:
@@ -110,12 +115,32 @@ fn the_policy_is_the_reviewed_one_and_says_why() {
           the mode leaves no more: `*[!readOnlyHint]` fits it (reads what is to be judged, and changes nothing)
           without the mode it is require_approval:
           nothing in `overrides` of `developer` fits it; this is the role's `default_permission`
-        fs_write_file as role `readonly`: deny
+        fs_write_file as role `readonly` in mode `debug`: deny
           nothing in `overrides` of `readonly` fits it; this is the role's `default_permission`
-        call_tool without a role: allow
+          the mode takes nothing of that away
+        call_tool without a role in mode `research`: allow
           nothing in `rules` fits it; `EVOKORE_SECURITY_DEFAULT_DENY` decides on such tools
+          the mode takes nothing of that away
     "#]]
     .assert_eq(&told);
+    for chosen in [&[][..], &["--role", "developer", "--mode", "security-audit"], &["--mode", "debug"]] {
+        let table = sandbox.run(&[&["policy"], chosen].concat()).content();
+        let long: Vec<&str> = table.lines().filter(|line| line.chars().count() > 120).collect();
+        assert!(long.is_empty(), "{long:#?}");
+    }
+    // An option takes the place of a variable, be that right or wrong.
+    sandbox.set("EVOKORE_ROLE", "bad");
+    sandbox.set("EVOKORE_STEERING_MODE", "bad");
+    let chosen = sandbox.run(&["policy", "--role", "admin", "--mode", "review", "--json"]).json();
+    assert_eq!((&chosen["role"], &chosen["mode"]), (&"admin".into(), &"review".into()));
+    for key in ["roleDescription", "modeDescription", "others"] {
+        assert!(chosen[key].is_string(), "{key}: {chosen}");
+    }
+    let counts = ["allow", "require_approval", "deny"].map(|level| chosen["counts"][level].as_u64().unwrap());
+    assert_eq!(counts.iter().sum::<u64>(), chosen["tools"].as_array().unwrap().len() as u64);
+    let written = chosen["tools"].as_array().unwrap().iter().find(|tool| tool["tool"] == "fs_write_file").unwrap();
+    assert_eq!((&written["ofRole"]["access"], &written["ofMode"]["access"]), (&"allow".into(), &"deny".into()));
+    assert_eq!(sandbox.run(&["policy", "--role", "admin"]).code, 2, "the mode is still wrong");
     sandbox.set("EVOKORE_ROLE", "readonly");
     sandbox.set("EVOKORE_STEERING_MODE", "review");
     let told = sandbox.run(&["policy", "--json"]).json();

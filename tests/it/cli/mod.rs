@@ -169,6 +169,12 @@ impl Sandbox {
 }
 
 impl Ran {
+    /// What it says on stderr, which it must have failed for.
+    pub(crate) fn failure(self) -> String {
+        assert_ne!(self.code, 0, "{self:?}");
+        self.stderr
+    }
+
     /// stdout, after checking that the command was content.
     pub(crate) fn content(self) -> String {
         assert_eq!((self.code, self.stderr.as_str()), (0, ""), "stdout: {}", self.stdout);

@@ -209,3 +209,33 @@ fn requests_without_end_leave_a_handful() {
     let files = std::fs::read_dir(sandbox.path("home/.evokore/approvals")).unwrap().count();
     assert!((1..=64).contains(&waiting) && files <= 2 * 64, "{waiting} requests, {files} files");
 }
+
+#[test]
+fn a_denied_tool_of_a_server_that_does_not_answer_is_as_unknown_as_any_name() {
+    let scripts = [("down", "#!/bin/sh\nexit 3\n"), ("booting", "#!/bin/sh\nexec sleep 30\n")];
+    for (state, script) in scripts {
+        let mut sandbox = Sandbox::new(&format!("adversary-{state}"));
+        sandbox.write("bin/npx", script);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(sandbox.path("bin/npx"), mode).unwrap();
+        sandbox.set("EVOKORE_ROLE", "readonly");
+        sandbox.set("EVOKORE_CHILD_SERVER_BOOT_TIMEOUT_MS", "300");
+        let mut session = Session::greeted(&sandbox);
+        for way in [
+            |name: &str| json!({"name": name, "arguments": {}}),
+            |name: &str| json!({"name": "call_tool", "arguments": {"name": name, "arguments": {}}}),
+        ] {
+            for params in [way, |name: &str| modern(json!({"name": name, "arguments": {}}))] {
+                let mut said = |name: &str| {
+                    let mut answer = session.answer("tools/call", params(name));
+                    answer.as_object_mut().unwrap().remove("id");
+                    // What follows is about the server, and changes with it.
+                    shape(&answer, name).split_once(": child server `fs`").map(|(said, _)| said.to_owned()).unwrap()
+                };
+                let unknown = said("fs_no_such_tool");
+                assert!(unknown.contains("`NAME` cannot be called now"), "{unknown}");
+                assert_eq!(said("fs_write_file"), unknown, "{state}");
+            }
+        }
+    }
+}

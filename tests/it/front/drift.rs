@@ -108,7 +108,7 @@ fn an_approval_lets_a_changed_tool_be_called_once() {
     let asked = session.call("fs_echo", json!({"a": 1}));
     assert!(text(&asked).contains(", because the tool is new since its server was locked. "), "{asked}");
     let waiting = sandbox.run(&["approvals"]).content();
-    assert!(waiting.contains("{\"a\":1}  (the tool is new since its server was locked)\n"), "{waiting}");
+    assert!(waiting.contains("{\"a\":1}  (the tool is new since its server was locked; client test)\n"), "{waiting}");
     let (id, token) = super::approval::handed_out(&asked);
     sandbox.run(&["approvals", "approve", &id]).content();
     let agreed = json!({"a": 1, "_evokore_approval_token": token});

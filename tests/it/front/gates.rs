@@ -89,13 +89,16 @@ impl Case {
     /// What the first closed gate says, or the child.
     fn expected(&self) -> &'static str {
         let gates = [
+            // As of any name that might be a tool of this server.
+            (self.access.3 == Access::Deny && !self.child_is_up, "cannot be called now"),
             (self.access.3 == Access::Deny, "unknown tool"),
+            // Nobody is asked about a call that would be refused all the same.
+            (self.bucket_is_empty, "rate limit: server `fs`"),
+            (self.rests, "[EVOKORE COOLDOWN] the reason"),
             (self.asks(Consent::Missing), "`fs_write_file` needs a person's approval"),
             (self.asks(Consent::Foreign), "that token is not valid for this call"),
             (self.asks(Consent::Waiting), "nobody has approved this call"),
             (self.asks(Consent::Denied), "the user has denied this call"),
-            (self.bucket_is_empty, "rate limit: server `fs`"),
-            (self.rests, "[EVOKORE COOLDOWN] the reason"),
             (!self.child_is_up, "child server `fs`"),
         ];
         gates.iter().find(|(is_closed, _)| *is_closed).map_or("here I am", |(_, said)| said)
@@ -153,6 +156,7 @@ fn start(program: &Path, home: &Path) -> (u16, Children) {
 /// Where one case is played.
 struct Stage {
     ctx: CallContext,
+    fs: u16,
     tool: &'static str,
     requests: PathBuf,
 }
@@ -169,14 +173,24 @@ impl Stage {
         let session = (case.era == Era::Handshake).then(|| Session::new(Arc::new(Deaf)));
         let (client, progress, cancelled) = (None, None, CancellationToken::new());
         let ctx = CallContext { app, session, era: case.era, client, progress, cancelled };
+        Stage { ctx, fs, tool, requests: Requests::folder(home) }
+    }
+
+    /// Closes the gates behind the permission that are closed in `case`, once there is a token.
+    fn close(&self, case: &Case) {
+        let app = &self.ctx.app;
         if case.bucket_is_empty {
-            ctx.app.rate_limits.take(fs, "any", None).unwrap().spend();
+            app.rate_limits.take(self.fs, "any", None).unwrap().spend();
         }
         if case.rests {
-            let cooldowns = ctx.session.as_ref().map_or(&ctx.app.cooldowns, |session| session.cooldowns());
-            cooldowns.note(fs, tool, Some("{\"n\":1}"), "the reason", Duration::from_secs(3600));
+            let cooldowns = self.ctx.session.as_ref().map_or(&app.cooldowns, |session| session.cooldowns());
+            cooldowns.note(self.fs, self.tool, Some("{\"n\":1}"), "the reason", Duration::from_secs(3600));
         }
-        Stage { ctx, tool, requests: Requests::folder(home) }
+    }
+
+    /// How many calls a person is asked about.
+    fn asked(&self) -> usize {
+        evokore::state::approvals::list(&self.requests).unwrap().len()
     }
 
     async fn call(&self, token: Option<&str>) -> String {
@@ -234,8 +248,12 @@ async fn the_first_closed_gate_answers_and_nothing_is_spent() {
     for case in Case::all() {
         let stage = Stage::set(&case, &home, fs, if case.child_is_up { &up } else { &gone });
         let (token, request) = stage.token(&case).await;
+        stage.close(&case);
+        let asked_before = stage.asked();
         let said = stage.call(token.as_deref()).await;
         assert!(said.contains(case.expected()), "{case:?}: {said}");
+        let is_asked = case.expected().ends_with("approval") || case.expected().starts_with("that token");
+        assert_eq!(stage.asked() > asked_before, is_asked, "who is bothered with it: {case:?}");
         answered += usize::from(said.contains("here I am"));
         assert_eq!(calls(), answered, "the child hears of no call that a gate refuses: {case:?}");
 
@@ -245,7 +263,8 @@ async fn the_first_closed_gate_answers_and_nothing_is_spent() {
         let (wrong, why) = match case.consent {
             Consent::Approved => ([reaches; 2], "a consent is spent with the call alone"),
             Consent::Waiting => ([false; 2], "the person can still decide"),
-            Consent::Denied => ([true; 2], "a denial is final"),
+            Consent::Denied if said.contains("has denied") => ([true; 2], "a denial is final"),
+            Consent::Denied => ([false; 2], "it is not heard yet"),
             // There was no request.
             Consent::Missing | Consent::Foreign => ([true; 2], "nothing is left"),
         };

@@ -256,12 +256,17 @@ fn tasks_of_2026_07_28_go_to_their_owner() {
     let discovered = session.ask("server/discover", declaring(json!({})));
     assert_eq!(discovered["capabilities"]["extensions"], json!({"io.modelcontextprotocol/tasks": {}}));
     for id in ["fs", "github"] {
-        let call = json!({"name": format!("{id}_slow"), "arguments": {"polls": 3, "ask": true}});
+        let call = json!({"name": format!("{id}_slow"), "arguments": {"polls": 4, "ask": true}});
         let made = session.ask("tools/call", declaring(call));
         let exposed = format!("{id}:1");
         assert_eq!(made["odd"], json!([1.5, 9_007_199_254_740_993_u64]));
         assert_eq!((&made["resultType"], &made["taskId"]), (&json!("task"), &json!(exposed)));
-        let needs = session.ask("tasks/get", declaring(json!({"taskId": exposed})));
+        let refused = session.answer("tasks/get", declaring(json!({"taskId": exposed})))["error"].clone();
+        let needed = json!({"elicitation": {"form": {}}});
+        assert_eq!((&refused["code"], &refused["data"]["requiredCapabilities"]), (&json!(-32021), &needed));
+        let mut asking = declaring(json!({"taskId": exposed}));
+        asking["_meta"]["io.modelcontextprotocol/clientCapabilities"]["elicitation"] = json!({});
+        let needs = session.ask("tasks/get", asking);
         assert_eq!((&needs["status"], &needs["taskId"]), (&json!("input_required"), &json!(exposed)));
         assert_eq!(needs["inputRequests"]["name"]["method"], "elicitation/create");
         let answers = json!({"name": {"action": "accept", "content": {"n": 1.5}}});

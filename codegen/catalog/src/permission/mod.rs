@@ -31,6 +31,30 @@ impl Access {
     }
 }
 
+/// What lets a call be made that needs approval, where the client cannot ask its person.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ApprovalMode {
+    /// The word of a person in a terminal: the token of the refusal alone opens nothing.
+    #[default]
+    Operator,
+    /// The token alone, so that whoever was refused may insist.
+    Token,
+}
+
+impl ApprovalMode {
+    /// The modes by their names in `permissions.yml`.
+    pub const NAMES: [(&'static str, ApprovalMode); 2] =
+        [("operator", ApprovalMode::Operator), ("token", ApprovalMode::Token)];
+
+    /// The mode's name in `permissions.yml`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ApprovalMode::Operator => "operator",
+            ApprovalMode::Token => "token",
+        }
+    }
+}
+
 /// The compiled `permissions.yml`.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy {
@@ -44,6 +68,8 @@ pub struct Policy {
     pub modes: &'static [Mode],
     /// Mode when the environment names none.
     pub active_mode: &'static str,
+    /// What lets a call be made that needs approval.
+    pub approvals: ApprovalMode,
 }
 
 /// One entry of `roles`.

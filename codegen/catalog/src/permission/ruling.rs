@@ -132,6 +132,7 @@ mod tests {
         active_role: None,
         modes: &[Mode { name: "dev", column: 2, rules: Rules { exact: &[], patterns: &[] }, ..RESEARCH }, RESEARCH],
         active_mode: "dev",
+        approvals: crate::permission::ApprovalMode::Operator,
     };
 
     const RESEARCH: Mode = Mode {
