@@ -22,7 +22,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use evokore_catalog::canonical::hex;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
-use super::token::hex;
 use crate::child::Caller;
+use evokore_catalog::canonical::hex;
 
 /// Most calls of one session that wait at once.
 pub(super) const MAX_PENDING: usize = 64;
