@@ -133,13 +133,16 @@ impl Filter<'_> {
     }
 }
 
-/// What `since` means, such as `10m`, `2h`, `1d` or a date and time of RFC 3339, in milliseconds since 1970.
+/// What `since` means, such as `10m`, `2h`, `1d`, `1w`, a date (from midnight in UTC) or a date and time of RFC 3339, in
+/// milliseconds since 1970.
 pub fn since(text: &str, now: u64) -> Option<u64> {
     let unit = match text.as_bytes().last()? {
         b's' => 1000,
         b'm' => 60_000,
         b'h' => 3_600_000,
         b'd' => 86_400_000,
+        b'w' => 604_800_000,
+        _ if text.len() == "2026-12-03".len() => return crate::calendar::moment(&format!("{text}T00:00:00Z")),
         _ => return crate::calendar::moment(text),
     };
     let count: u64 = text.get(..text.len() - 1)?.parse().ok()?;
@@ -159,7 +162,10 @@ mod tests {
             ("10m", Some(now - 600_000)),
             ("2h", Some(now - 7_200_000)),
             ("1d", Some(now - 86_400_000)),
+            ("1w", Some(now - 604_800_000)),
             ("90s", Some(now - 90_000)),
+            ("2026-12-03", Some(now - 42_501_123)),
+            ("2026-13-03", None),
             ("99999999999999d", Some(0)),
             ("2026-12-03T11:48:21.123Z", Some(now)),
             ("-1m", None),

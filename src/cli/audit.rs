@@ -28,7 +28,7 @@ pub(crate) struct AuditArguments {
     /// What to do; without it, events are shown
     #[command(subcommand)]
     pub(crate) command: Option<AuditCommand>,
-    /// Events from then on: 90s, 10m, 2h, 1d, or 2026-12-03T11:48:21Z
+    /// Events from then on: 90s, 10m, 2h, 1d, 1w, 2026-12-03, or 2026-12-03T11:48:21Z
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
     /// Events about this tool
@@ -84,7 +84,7 @@ fn show(folder: &Folder, arguments: &AuditArguments, out: Output) -> Result<Exit
         None => 0,
         Some(text) => since(text, now()).ok_or_else(|| {
             Failure::usage(format!("`{}` is no time", one_line(text, 40)))
-                .hint("give a length such as 90s, 10m, 2h or 1d, or a moment such as 2026-12-03T11:48:21Z")
+                .hint("give a length such as 90s, 10m, 2h, 1d or 1w, a date such as 2026-12-03, or a moment such as 2026-12-03T11:48:21Z")
         })?,
     };
     let filter = Filter {

@@ -137,7 +137,7 @@ impl Consent<'_> {
     pub async fn spend(mut self, call: &Call<'_>) {
         let scope = match self.held.take() {
             Some(Held::Token(held, scope)) => {
-                self.approvals.note(Kind::ApprovalSpent, Noted::Success, &held.id);
+                self.approvals.note_about(call, Kind::ApprovalSpent, Noted::Success, &held.id, "");
                 self.approvals.requests.remove(&held.id).await;
                 scope
             }
@@ -325,7 +325,8 @@ impl Approvals {
     fn note_about(&self, call: &Call<'_>, kind: Kind, outcome: Noted, id: &str, why: &str) {
         if self.audit.is_on() {
             let arguments = call.proposal.arguments.unwrap_or("{}").as_bytes();
-            let event = Event::new(kind, outcome).tool(call.proposal.tool).because(why);
+            let event = Event::new(kind, outcome).tool(call.proposal.tool);
+            let event = if why.is_empty() { event } else { event.because(why) };
             let event = if id.is_empty() { event } else { event.approval(id) };
             self.audit.record(Event { arguments: Arguments::Given(Bytes::copy_from_slice(arguments)), ..event });
         }
